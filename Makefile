@@ -1,0 +1,254 @@
+# mcp-exec - build, tests and installation. GNU make; everything it makes lies in build/. `make help` lists the targets.
+
+CC       ?= cc
+PREFIX   ?= /usr/local
+DESTDIR  ?=
+SAN      ?=
+WERROR   ?=
+V        ?=
+BUILD    ?= build$(if $(SAN),-san)
+
+.DEFAULT_GOAL := all
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+Q := $(if $(V),,@)
+say = $(if $(V),@:,@printf '  %-7s %s\n' '$(1)' '$(2)')
+
+VERSION := $(shell sed -n 's/.*MCP_EXEC_VERSION "\(.*\)"/\1/p' common/version.h)
+
+# --- sources -----------------------------------------------------------------------------------------------------------
+
+MODULES  := common policy supervisor worker
+SOURCES  := $(sort $(wildcard $(MODULES:=/*.c)))
+HEADERS  := $(sort $(wildcard $(MODULES:=/*.h)))
+TESTS    := $(sort $(wildcard tests/unit/test_*.c))
+FAKES    := $(sort $(wildcard tests/fake/*.c))
+ALL_C    := $(SOURCES) $(TESTS) $(FAKES) $(wildcard tests/bench/*.c)
+ALL_H    := $(HEADERS) $(wildcard tests/*/*.h)
+
+objects   = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
+ARCHIVES := $(MODULES:%=$(BUILD)/lib%.a)
+SERVER   := $(BUILD)/bin/mcp-exec
+WORKER   := $(BUILD)/libexec/mcp-exec/mcp-exec-worker
+TEST_BIN := $(TESTS:tests/unit/%.c=$(BUILD)/tests/%)
+FAKE_BIN := $(FAKES:tests/fake/%.c=$(BUILD)/tests/%)
+
+# --- flags -------------------------------------------------------------------------------------------------------------
+
+WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wvla -Wswitch-enum -Wmissing-prototypes -Wstrict-prototypes \
+	-Wformat=2 -Wcast-qual -Wwrite-strings
+CPPFLAGS_OURS = -D_GNU_SOURCE -I. $(LIB_CFLAGS)
+CFLAGS_OURS   = -std=gnu17 -O2 -g $(WARNINGS) $(if $(WERROR),-Werror) $(HARDEN_CFLAGS) $(SAN_FLAGS)
+LDFLAGS_OURS  = $(HARDEN_LDFLAGS) $(SAN_FLAGS) -Wl,--as-needed
+
+# What the compiler may or may not know; each is tried alone. A sanitizer does its own checking of buffers.
+TRY_CFLAGS := -Wnull-dereference -fvisibility=hidden -fPIE -fno-strict-aliasing -fstack-protector-strong \
+	-fstack-clash-protection -fcf-protection=full -mbranch-protection=standard -ftrivial-auto-var-init=zero \
+	-fzero-call-used-regs=used-gpr
+TRY_LDFLAGS := -pie -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,-z,separate-code
+TRY_FORTIFY := $(if $(SAN),,3 2)
+SAN_FLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+
+LIBRARIES := libevent_core libcjson libnl-3.0 libnl-route-3.0 libseccomp libcap
+
+# The answers are kept in a makefile of their own, one for each compiler; make builds it first and starts again.
+empty :=
+space := $(empty) $(empty)
+PROBED := $(BUILD)/flags-$(subst /,_,$(subst $(space),_,$(CC))).mk
+NEEDS_NO_COMPILER := clean help test demo dist format format-check uninstall test-container test-vm
+ifneq ($(filter-out $(NEEDS_NO_COMPILER),$(or $(MAKECMDGOALS),all)),)
+include $(PROBED)
+endif
+
+$(PROBED): Makefile
+	@for l in $(LIBRARIES); do pkg-config --exists $$l || { \
+		echo "The library $$l was not found. Please run: packaging/deps.sh build" >&2; exit 1; }; done
+	@command -v $(firstword $(CC)) >/dev/null || { \
+		echo "The compiler $(firstword $(CC)) was not found. Please run: packaging/deps.sh build" >&2; exit 1; }
+	@mkdir -p $(BUILD)
+	@t=$(BUILD)/probe; c=; l=; f=; \
+	try() { $(CC) -Werror -O2 "$$@" -o $$t $$t.c >/dev/null 2>&1; }; \
+	printf '#include <string.h>\nint main(int c, char **v) { char b[9]; return c > 8 || !strncpy(b, v[0], 8); }\n' >$$t.c; \
+	for x in $(TRY_FORTIFY); do try -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$$x && \
+		{ f="-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$$x"; break; }; done; \
+	printf 'int main(void) { return 0; }\n' >$$t.c; \
+	for x in $(TRY_CFLAGS); do try $$x && c="$$c $$x"; done; \
+	for x in $(TRY_LDFLAGS); do try -fPIE $$x && l="$$l $$x"; done; \
+	rm -f $$t $$t.c; \
+	{ echo "HARDEN_CFLAGS := $$f$$c"; echo "HARDEN_LDFLAGS :=$$l"; \
+	  echo "LIB_CFLAGS := $$(pkg-config --cflags $(LIBRARIES))"; \
+	  echo "SERVER_LIBS := $$(pkg-config --libs libevent_core libcjson)"; \
+	  echo "WORKER_LIBS := $$(pkg-config --libs libnl-route-3.0 libnl-3.0 libseccomp libcap)"; \
+	} >$@.new && mv $@.new $@
+
+# --- build -------------------------------------------------------------------------------------------------------------
+
+.DELETE_ON_ERROR:
+.SECONDARY:
+.PHONY: all everything
+all: $(SERVER) $(WORKER)
+	@echo "mcp-exec $(VERSION) is in $(SERVER): try \`make demo\`, or \`$(SERVER) check\` to see what protects a run here."
+
+everything: $(SERVER) $(WORKER) $(TEST_BIN) $(FAKE_BIN)
+
+# A change of compiler or flags builds everything again.
+.PHONY: FORCE
+$(BUILD)/command: FORCE
+	@mkdir -p $(@D); echo '$(CC) $(CPPFLAGS_OURS) $(CPPFLAGS) $(CFLAGS_OURS) $(CFLAGS) $(LDFLAGS_OURS) $(LDFLAGS)' >$@.new; \
+	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+# Both programs carry the same hash over every source, and refuse each other when it differs. Only the files that
+# include version.h are compiled again when it changes.
+$(BUILD)/build_id.h: FORCE
+	@mkdir -p $(@D); echo "#define BUILD_ID 0x$$(LC_ALL=C sha256sum $(SOURCES) $(HEADERS) | sha256sum | cut -c1-16)ULL" >$@.new; \
+	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+VERSIONED := $(shell grep -ls 'common/version\.h\|BUILD_ID' $(ALL_C))
+$(call objects,$(VERSIONED)): $(BUILD)/build_id.h
+$(call objects,$(VERSIONED)): VERSION_FLAGS = -include $(BUILD)/build_id.h
+
+$(BUILD)/obj/%.o: %.c $(BUILD)/command
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_OURS) $(CPPFLAGS) $(VERSION_FLAGS) $(CFLAGS_OURS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+archived = $(call objects,$(filter-out %/main.c,$(filter $(1)/%,$(SOURCES))))
+define archive_rule
+$(BUILD)/lib$(1).a: $(call archived,$(1)) $(BUILD)/sources
+	$$(call say,AR,$$@)
+	@rm -f $$@
+	$(Q)ar rcsD $$@ $$(filter %.o,$$^)
+endef
+$(foreach m,$(MODULES),$(eval $(call archive_rule,$(m))))
+
+# A source that is removed leaves no object behind in an archive.
+$(BUILD)/sources: FORCE
+	@mkdir -p $(@D); echo '$(SOURCES)' >$@.new; if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+define link
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS_OURS) $(CFLAGS) $(LDFLAGS_OURS) $(LDFLAGS) -o $@ $(filter %.o,$^) \
+		-Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(1)
+endef
+
+$(SERVER): $(call objects,supervisor/main.c) $(BUILD)/libsupervisor.a $(BUILD)/libcommon.a
+	$(call link,$(SERVER_LIBS))
+
+$(WORKER): $(call objects,worker/main.c) $(BUILD)/libworker.a $(BUILD)/libpolicy.a $(BUILD)/libcommon.a
+	$(call link,$(WORKER_LIBS))
+
+$(TEST_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(ARCHIVES)
+	$(call link,$(SERVER_LIBS) $(WORKER_LIBS) -lcmocka)
+
+$(FAKE_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/fake/%.o $(BUILD)/libcommon.a
+	$(call link,)
+
+-include $(patsubst %.o,%.d,$(call objects,$(ALL_C)))
+
+# --- tests -------------------------------------------------------------------------------------------------------------
+
+# What these build they build on all processors, unless the caller said otherwise.
+JOBS = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
+
+.PHONY: check test demo bench
+check: everything
+	@tests/run --build $(BUILD) unit $(if $(SAN),,arch)
+
+test:
+	@packaging/deps.sh test
+	@$(MAKE) --no-print-directory $(JOBS) everything
+	@tests/run --build $(BUILD)
+
+demo:
+	@packaging/deps.sh build
+	@$(MAKE) --no-print-directory $(JOBS) $(SERVER) $(WORKER)
+	@python3 tests/demo/demo.py $(SERVER)
+
+$(BUILD)/bench/baseline: $(BUILD)/obj/tests/bench/baseline.o
+	$(call link,)
+
+bench: $(SERVER) $(WORKER) $(BUILD)/bench/baseline
+	@python3 tests/bench/compare.py --baseline $(BUILD)/bench/baseline $(SERVER)
+
+# --- looking at the source ---------------------------------------------------------------------------------------------
+
+# Analysers take their time: every file on its own, as many at once as ANALYSERS says.
+ANALYSERS ?= $(shell nproc)
+each_source = printf '%s\n' $(SOURCES) | xargs -P $(ANALYSERS) -n 1
+
+.PHONY: format format-check tidy cppcheck analyze cross
+format:
+	clang-format -i $(ALL_C) $(ALL_H)
+
+format-check:
+	@clang-format --dry-run -Werror $(ALL_C) $(ALL_H)
+
+tidy: compile_commands.json
+	@$(each_source) clang-tidy --quiet -p . 2>$(BUILD)/tidy.log || { cat $(BUILD)/tidy.log >&2; exit 1; }
+
+# It knows neither __VA_OPT__ nor the cleanup attribute, so leaks are left to the other analysers and to the sanitizers.
+cppcheck:
+	@cppcheck --quiet --std=c11 --enable=warning,portability,performance --inline-suppr --error-exitcode=1 \
+		--suppress=missingIncludeSystem --suppress=memleak --suppress=resourceLeak \
+		'-D__VA_OPT__(...)=__VA_ARGS__' -D_GNU_SOURCE -DBUILD_ID=1 -I. $(SOURCES)
+
+analyze: cross
+	@$(each_source) gcc -fanalyzer -Werror -DBUILD_ID=1 $(CPPFLAGS_OURS) -std=gnu17 -O2 $(WARNINGS) -Wnull-dereference \
+		-S -o /dev/null
+
+# Does every file compile for another architecture? The libraries' headers are the same there, so these are borrowed.
+CROSS := $(if $(filter aarch64 arm64,$(shell uname -m)),x86_64-linux-gnu-gcc,aarch64-linux-gnu-gcc)
+BORROWED := event2 cjson seccomp.h seccomp-syscalls.h sys/capability.h
+cross:
+	@command -v $(CROSS) >/dev/null || { echo "$(CROSS) was not found. Please run: packaging/deps.sh test" >&2; exit 1; }
+	@rm -rf $(BUILD)/cross; mkdir -p $(BUILD)/cross/sys; for d in /usr/include /usr/include/$$(gcc -print-multiarch); do \
+		for h in $(BORROWED); do [ ! -e $$d/$$h ] || cp -rs $$d/$$h $(BUILD)/cross/$$(dirname $$h)/; done; done
+	@$(each_source) $(CROSS) -fsyntax-only -Werror -DBUILD_ID=1 $(CPPFLAGS_OURS) -I$(BUILD)/cross -std=gnu17 -O2 $(WARNINGS)
+
+compile_commands.json: Makefile $(SOURCES) $(HEADERS)
+	@{ sep='['; for f in $(ALL_C); do \
+		printf '%s\n{"directory": "%s", "file": "%s", "command": "%s -c %s"}' "$$sep" '$(CURDIR)' "$$f" \
+			'cc -DBUILD_ID=1 $(CPPFLAGS_OURS) -std=gnu17 -O2 $(WARNINGS)' "$$f"; sep=','; done; printf '\n]\n'; } >$@
+
+# --- installation ------------------------------------------------------------------------------------------------------
+
+MANUALS := $(wildcard packaging/man/*.[18])
+manual_path = $(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(1)))/$(notdir $(1))
+
+.PHONY: install uninstall dist clean help
+install: $(SERVER) $(WORKER)
+	install -D -m 0755 $(SERVER) $(DESTDIR)$(PREFIX)/bin/mcp-exec
+	install -D -m 0755 $(WORKER) $(DESTDIR)$(PREFIX)/libexec/mcp-exec/mcp-exec-worker
+	$(foreach m,$(MANUALS),install -D -m 0644 $(m) $(call manual_path,$(m)) &&) :
+
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/mcp-exec $(DESTDIR)$(PREFIX)/libexec/mcp-exec/mcp-exec-worker \
+		$(foreach m,$(MANUALS),$(call manual_path,$(m)))
+	-rmdir $(DESTDIR)$(PREFIX)/libexec/mcp-exec
+
+# The same commit gives the same bytes: sorted names, the commit's time, no owner.
+GIT := git -c safe.directory='*'
+dist:
+	@mkdir -p $(BUILD)
+	@$(GIT) ls-files -z | LC_ALL=C sort -z | tar --null --no-recursion -T - --transform 's,^,mcp-exec-$(VERSION)/,S' \
+		--mtime=@$${SOURCE_DATE_EPOCH:-$$($(GIT) log -1 --format=%ct)} --owner=0 --group=0 --numeric-owner \
+		--mode=u+rw,go+r,go-w --format=gnu -c | xz -6 -T1 >$(BUILD)/mcp-exec-$(VERSION).tar.xz
+	@echo $(BUILD)/mcp-exec-$(VERSION).tar.xz
+
+clean:
+	rm -rf build build-san $(BUILD) compile_commands.json
+
+help:
+	@echo 'make                  builds the programs into build/'
+	@echo 'make check            unit and architecture tests: seconds, no root, no network'
+	@echo 'make test             every test; installs what it needs first'
+	@echo 'make demo             starts the server, calls its tool once and shows both sides'
+	@echo 'make bench            what a call costs, next to the same program as a plain subprocess'
+	@echo 'make install          into PREFIX=/usr/local, below DESTDIR when it is given; make uninstall'
+	@echo 'make dist             a source archive that is the same for the same commit'
+	@echo 'make format           clang-format over the sources; format-check only looks'
+	@echo 'make tidy cppcheck analyze            static analysers'
+	@echo 'make compile_commands.json clean help'
+	@echo 'Variables: CC=clang  SAN=address,undefined  WERROR=1  V=1  BUILD=dir  CFLAGS=...  LDFLAGS=...'

@@ -1,0 +1,15 @@
+/* clock - the monotonic clock, in the unit that the name says. */
+#ifndef COMMON_CLOCK_H
+#define COMMON_CLOCK_H
+
+#include <stdint.h>
+#include <sys/resource.h>
+
+/* Microseconds and milliseconds of CLOCK_MONOTONIC. */
+uint64_t clock_us(void);
+uint64_t clock_ms(void);
+
+/* Microseconds of CPU time, user and system, in what wait4(2) says. */
+uint64_t clock_cpu_us(const struct rusage *usage);
+
+#endif

@@ -1,0 +1,77 @@
+/* limits - every number of the contract: its name, its default, its bounds and its reason.
+ *
+ * Both binaries include it. What a person can set has a row in supervisor/config.c which takes default and bounds from
+ * here; README, --help and mcp-exec(1) are compared with that table by tests/arch.
+ */
+#ifndef COMMON_LIMITS_H
+#define COMMON_LIMITS_H
+
+#include <stdint.h>
+
+#define KIB UINT64_C(1024)
+#define MIB (KIB * KIB)
+#define GIB (MIB * KIB)
+
+/* Wall-clock seconds of one run, and the ceiling for what a caller may ask. */
+#define DEFAULT_TIMEOUT_S 30
+#define MAX_TIMEOUT_S 300
+#define CEILING_TIMEOUT_S 86400
+
+/* Bytes of stdout and stderr together that a run may return; more is read and dropped. */
+#define MAX_OUTPUT_BYTES MIB
+/* Bytes of stdin and of code one call may bring. UTF-8 bytes, not characters. */
+#define MAX_STDIN_BYTES MIB
+#define MAX_CODE_BYTES (4 * MIB)
+#define CEILING_BLOB_BYTES (64 * MIB)
+
+/* Memory of all processes of a run together. Below 32 MiB a bare interpreter does not start. */
+#define MEMORY_BYTES (256 * MIB)
+#define MIN_MEMORY_BYTES (32 * MIB)
+#define CEILING_MEMORY_BYTES (1024 * GIB)
+/* Processes and threads of a run together; init is one of them. */
+#define MAX_PROCESSES 128
+#define MIN_PROCESSES 4
+#define CEILING_PROCESSES 1024 /* worker/watch.c looks at no more */
+/* CPUs a run may use at once. */
+#define MAX_CPUS 1
+#define CEILING_CPUS 1024
+/* The run's one tmpfs: everything it can write. Inodes: one per 4 KiB page, so that empty files cannot hold more. */
+#define TMP_BYTES (64 * MIB)
+#define MIN_TMP_BYTES MIB
+#define CEILING_TMP_BYTES (64 * GIB)
+#define TMP_BYTES_PER_INODE (4 * KIB)
+/* Open files of one process of a run. */
+#define MAX_OPEN_FILES 1024
+/* Soft stack: a thread reserves this much, and 8 MiB each would eat the data limit (see worker/watch.h). */
+#define STACK_BYTES (2 * MIB)
+#define STACK_HARD_BYTES (8 * MIB)
+
+/* Calls that may wait; one more is answered "busy". */
+#define MAX_QUEUE 64
+#define CEILING_QUEUE 4096
+
+/* A message may have twice the code and stdin caps (JSON escapes) and this much besides. */
+#define MESSAGE_SLACK_BYTES (64 * KIB)
+/* JSON nesting, bytes of one request id or progress token as they stand in the message, messages in one batch. */
+#define MAX_JSON_DEPTH 64
+#define MAX_ID_BYTES 1024
+#define MAX_BATCH 100
+
+/* Whom the run believes it is; the sandbox maps these to the worker's own ids. */
+#define SANDBOX_UID 1000
+#define SANDBOX_GID 1000
+#define SANDBOX_HOME "/sandbox"
+#define SANDBOX_HOSTNAME "sandbox"
+/* Whom supervisor and worker become when they are started as root and no user mcp-exec exists. */
+#define UNPRIVILEGED_ID 65532
+
+/* What bounds one run. The supervisor hands it to the worker on its command line, see worker/main.c. */
+struct limits {
+	uint64_t memory_bytes;
+	uint64_t tmp_bytes;
+	uint32_t max_processes;
+	uint32_t cpus;
+	uint32_t max_cpu_s;
+};
+
+#endif

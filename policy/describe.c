@@ -1,0 +1,137 @@
+/* describe - see the header. */
+#include "policy/describe.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "common/layers.h"
+#include "policy/environment.h"
+#include "policy/namespaces.h"
+#include "policy/rlimits.h"
+#include "policy/syscalls.h"
+#include "policy/view.h"
+
+static void describe_layers(FILE *out)
+{
+	fprintf(out, "# layers\n");
+	for (unsigned int i = 0; i < LAYER_COUNT; i++) {
+		const struct layer_info *layer = layer_info(i);
+
+		fprintf(out, "%-18s %-9s %s\n", layer->name,
+			layer->required ? "required" : "optional", layer->what);
+	}
+}
+
+static void describe_namespaces(FILE *out)
+{
+	const struct namespace_rule *rule;
+
+	fprintf(out, "\n# namespaces\n");
+	for (size_t i = 0; (rule = namespaces_rule(i)); i++)
+		fprintf(out, "%-8s %s\n", rule->name, rule->why);
+}
+
+static const char *view_word(enum view_kind kind)
+{
+	static const char *const words[] = {
+		[VIEW_SYSTEM] = "read-only", [VIEW_DEVICE] = "device", [VIEW_LINK] = "link",
+		[VIEW_FILE] = "made up",     [VIEW_MASK] = "masked",
+	};
+
+	return words[kind];
+}
+
+static void describe_view(FILE *out)
+{
+	const struct view_rule *rule;
+
+	fprintf(out, "\n# view\n");
+	for (size_t i = 0; (rule = view_rule(i)); i++)
+		fprintf(out, "%-10s %-34s %s\n", view_word(rule->kind), rule->path, rule->why);
+	fprintf(out, "%-10s %-34s %s\n", "writable", SANDBOX_HOME " /tmp /var/tmp /dev/shm",
+		"the workspace: one tmpfs, noexec, nosuid, nodev");
+	fprintf(out, "%-10s %-34s %s\n", "fresh", "/proc", "its own processes, read-only");
+}
+
+static void describe_rlimits(FILE *out, const struct limits *limits)
+{
+	const struct rlimit_rule *rule;
+
+	fprintf(out, "\n# rlimits\n");
+	for (size_t i = 0; (rule = rlimits_rule(i)); i++) {
+		struct rlimit value = rlimits_value(i, limits);
+
+		fprintf(out, "%-11s %12llu %12llu  %s\n", rule->name,
+			(unsigned long long)value.rlim_cur, (unsigned long long)value.rlim_max,
+			rule->why);
+	}
+}
+
+static void describe_environment(FILE *out)
+{
+	const struct environment_rule *rule;
+
+	fprintf(out, "\n# environment\n");
+	for (size_t i = 0; (rule = environment_rule(i)); i++)
+		fprintf(out, "%-30s %-18s %s\n", rule->name,
+			rule->value ? rule->value : "(computed)", rule->why);
+}
+
+static void describe_condition(FILE *out, const struct syscall_condition *condition)
+{
+	switch (condition->compare) {
+	case SYSCALL_EQUAL:
+		fprintf(out, " arg%u==%#llx", condition->arg, condition->value);
+		break;
+	case SYSCALL_MASKED:
+		fprintf(out, " arg%u&%#llx==%#llx", condition->arg, condition->mask,
+			condition->value);
+		break;
+	case SYSCALL_GREATER:
+		fprintf(out, " arg%u>%#llx", condition->arg, condition->value);
+		break;
+	case SYSCALL_ANY:
+		break;
+	}
+}
+
+/* Counts names, not rows: a call with conditions has a row for each. */
+static bool is_first_allowed(size_t row)
+{
+	const struct syscall_rule *rule = syscalls_rule(row);
+
+	if (rule->error)
+		return false;
+	for (size_t i = 0; i < row; i++)
+		if (!syscalls_rule(i)->error && !strcmp(syscalls_rule(i)->name, rule->name))
+			return false;
+	return true;
+}
+
+static void describe_syscalls(FILE *out)
+{
+	const struct syscall_rule *rule;
+	size_t allowed = 0;
+
+	fprintf(out, "\n# system calls (all others: ENOSYS)\n");
+	for (size_t i = 0; (rule = syscalls_rule(i)); i++) {
+		fprintf(out, "%-20s %-13s", rule->name,
+			rule->error ? strerrorname_np(rule->error) : "allow");
+		for (size_t k = 0; k < SYSCALL_CONDITIONS; k++)
+			describe_condition(out, &rule->conditions[k]);
+		fprintf(out, "  %s\n", rule->why);
+		allowed += is_first_allowed(i);
+	}
+	fprintf(out, "# %zu system calls are allowed, some only with the arguments named\n",
+		allowed);
+}
+
+void describe_policy(FILE *out, const struct limits *limits)
+{
+	describe_layers(out);
+	describe_namespaces(out);
+	describe_view(out);
+	describe_rlimits(out, limits);
+	describe_environment(out);
+	describe_syscalls(out);
+}

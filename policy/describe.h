@@ -1,0 +1,12 @@
+/* describe - prints every policy table, for people and for the tests that compare documents with them. */
+#ifndef POLICY_DESCRIBE_H
+#define POLICY_DESCRIBE_H
+
+#include <stdio.h>
+
+#include "common/limits.h"
+
+/* Writes all tables: namespaces, view, rlimits for these limits, environment, system calls. */
+void describe_policy(FILE *out, const struct limits *limits);
+
+#endif

@@ -1,0 +1,91 @@
+/* rlimits - see the header. */
+#include "policy/rlimits.h"
+
+#include <errno.h>
+
+/* OpenBLAS reserves 136 MiB for one thread at the first import and spins for ever when it does not get them. */
+#define MIN_FIRST_DATA (200 * MIB)
+
+static const struct rlimit_rule rules[] = {
+	{RLIMIT_CPU, "cpu", "CPU seconds of one process; SIGXCPU, a second later SIGKILL"},
+	{RLIMIT_NPROC, "nproc", "processes and threads, counted in the run's own user namespace"},
+	{RLIMIT_NOFILE, "nofile", "open files of one process"},
+	{RLIMIT_FSIZE, "fsize", "no file can be larger than the workspace"},
+	{RLIMIT_STACK, "stack", "what a thread reserves by default"},
+	{RLIMIT_DATA, "data", "first value only; moved with what the run uses"},
+	{RLIMIT_CORE, "core",
+	 "1, not 0: a piped core_pattern would get the memory of a run with 0"},
+	{RLIMIT_MEMLOCK, "memlock", "no memory is locked"},
+	{RLIMIT_MSGQUEUE, "msgqueue", "no POSIX queue"},
+	{RLIMIT_NICE, "nice", "no higher priority"},
+	{RLIMIT_RTPRIO, "rtprio", "no real-time priority"},
+	{RLIMIT_SIGPENDING, "sigpending", "queued signals are counted per host user"},
+};
+
+#define RULES (sizeof(rules) / sizeof(*rules))
+
+const struct rlimit_rule *rlimits_rule(size_t i)
+{
+	return i < RULES ? &rules[i] : NULL;
+}
+
+uint64_t rlimits_data_budget(const struct limits *limits)
+{
+	return limits->memory_bytes / 100 * 97;
+}
+
+static struct rlimit pair(rlim_t soft, rlim_t hard)
+{
+	return (struct rlimit){.rlim_cur = soft, .rlim_max = hard};
+}
+
+struct rlimit rlimits_value(size_t i, const struct limits *limits)
+{
+	rlim_t data = rlimits_data_budget(limits);
+
+	switch (rules[i].resource) {
+	case RLIMIT_CPU:
+		return pair(limits->max_cpu_s, limits->max_cpu_s + 1);
+	case RLIMIT_NPROC:
+		return pair(limits->max_processes, limits->max_processes);
+	case RLIMIT_NOFILE:
+		return pair(MAX_OPEN_FILES, MAX_OPEN_FILES);
+	case RLIMIT_FSIZE:
+		return pair(limits->tmp_bytes, limits->tmp_bytes);
+	case RLIMIT_STACK:
+		return pair(STACK_BYTES, STACK_HARD_BYTES);
+	case RLIMIT_DATA:
+		return pair(data < MIN_FIRST_DATA ? MIN_FIRST_DATA : data,
+			    limits->memory_bytes + 2 * GIB);
+	case RLIMIT_CORE:
+		return pair(1, 1);
+	case RLIMIT_SIGPENDING:
+		return pair(1024, 1024);
+	default:
+		return pair(0, 0);
+	}
+}
+
+static int apply_one(int resource, struct rlimit wanted)
+{
+	struct rlimit now;
+
+	if (getrlimit((__rlimit_resource_t)resource, &now))
+		return -errno;
+	if (wanted.rlim_max > now.rlim_max)
+		wanted.rlim_max = now.rlim_max;
+	if (wanted.rlim_cur > wanted.rlim_max)
+		wanted.rlim_cur = wanted.rlim_max;
+	return setrlimit((__rlimit_resource_t)resource, &wanted) ? -errno : 0;
+}
+
+int rlimits_apply(const struct limits *limits)
+{
+	for (size_t i = 0; i < RULES; i++) {
+		int r = apply_one(rules[i].resource, rlimits_value(i, limits));
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}

@@ -1,0 +1,36 @@
+/* rlimits - resource limits of every process of a run. setrlimit(2).
+ *
+ * Memory of the run as a whole is not here: RLIMIT_AS and RLIMIT_DATA count reservations, of which every thread and
+ * OpenBLAS make large ones that are never touched. RLIMIT_DATA only gets a first value, which worker/watch.c then moves
+ * with what is really used, so that a program meets a MemoryError rather than a kill.
+ */
+#ifndef POLICY_RLIMITS_H
+#define POLICY_RLIMITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+
+#include "common/limits.h"
+
+/* One row, for print and tests; soft and hard are computed from limits. */
+struct rlimit_rule {
+	int resource;
+	const char *name;
+	const char *why;
+};
+
+/* Row i of the table, or NULL behind the last. */
+const struct rlimit_rule *rlimits_rule(size_t i);
+
+/* What row i sets for these limits. */
+struct rlimit rlimits_value(size_t i, const struct limits *limits);
+
+/* Sets all rows for the calling process and what it starts. A hard limit that is already lower stays.
+ * Returns 0 or a negative errno. */
+int rlimits_apply(const struct limits *limits);
+
+/* The share of memory_bytes that may be used before growth fails: the rest is head room for the watch. */
+uint64_t rlimits_data_budget(const struct limits *limits);
+
+#endif

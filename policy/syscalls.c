@@ -1,0 +1,130 @@
+/* syscalls - compiles policy/syscalls_table.c with libseccomp; the only user of its header. */
+#include "policy/syscalls.h"
+
+#include <errno.h>
+#include <linux/seccomp.h>
+#include <seccomp.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/blob.h"
+#include "common/cleanup.h"
+#include "common/fds.h"
+
+/* The largest program the kernel takes: BPF_MAXINSNS of linux/bpf_common.h. */
+#define MAX_INSTRUCTIONS 4096
+
+/* What a call gets that is not in the table, and one of a foreign ABI. */
+#define OTHERS ENOSYS
+
+static void cleanup_filter(scmp_filter_ctx *ctx)
+{
+	if (*ctx)
+		seccomp_release(*ctx);
+}
+
+static struct scmp_arg_cmp comparison(const struct syscall_condition *condition)
+{
+	struct scmp_arg_cmp cmp = {.arg = condition->arg, .datum_a = condition->value};
+
+	switch (condition->compare) {
+	case SYSCALL_MASKED:
+		cmp.op = SCMP_CMP_MASKED_EQ;
+		cmp.datum_a = condition->mask;
+		cmp.datum_b = condition->value;
+		break;
+	case SYSCALL_GREATER:
+		cmp.op = SCMP_CMP_GT;
+		break;
+	case SYSCALL_EQUAL:
+	case SYSCALL_ANY:
+		cmp.op = SCMP_CMP_EQ;
+		break;
+	}
+	return cmp;
+}
+
+static int add_rule(scmp_filter_ctx ctx, const struct syscall_rule *rule)
+{
+	struct scmp_arg_cmp args[SYSCALL_CONDITIONS];
+	unsigned int n = 0;
+	int nr = seccomp_syscall_resolve_name(rule->name);
+
+	/* Negative numbers are calls of other architectures, or newer than this libseccomp. Rows with the
+	 * default's errno are there for their reason: libseccomp takes no rule that changes nothing. */
+	if (nr < 0 || rule->error == OTHERS)
+		return 0;
+	while (n < SYSCALL_CONDITIONS && rule->conditions[n].compare != SYSCALL_ANY) {
+		args[n] = comparison(&rule->conditions[n]);
+		n++;
+	}
+	return seccomp_rule_add_array(
+		ctx, rule->error ? SCMP_ACT_ERRNO((unsigned int)rule->error) : SCMP_ACT_ALLOW, nr,
+		n, args);
+}
+
+static int add_rules(scmp_filter_ctx ctx)
+{
+	const struct syscall_rule *rule;
+
+	for (size_t i = 0; (rule = syscalls_rule(i)); i++) {
+		int r = add_rule(ctx, rule);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int set_attributes(scmp_filter_ctx ctx)
+{
+	int r = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(OTHERS));
+
+	/* A binary tree: the kernel emulates the filter for every call number when it is loaded. */
+	return r < 0 ? r : seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+}
+
+/* libseccomp exports to a descriptor only. */
+static int export_filter(scmp_filter_ctx ctx, struct sock_fprog *filter)
+{
+	const size_t max = MAX_INSTRUCTIONS * sizeof(struct sock_filter);
+	_cleanup_fd_ int fd = blob_new();
+	_cleanup_free_ struct sock_filter *code = malloc(max);
+	ssize_t len;
+	int r;
+
+	if (fd < 0)
+		return fd;
+	if (!code)
+		return -ENOMEM;
+	if ((r = seccomp_export_bpf(ctx, fd)) < 0)
+		return r;
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return -errno;
+	if ((len = fds_read_all(fd, code, max)) < 0)
+		return (int)len;
+	filter->len = (unsigned short)((size_t)len / sizeof(*code));
+	filter->filter = take_ptr(code);
+	return 0;
+}
+
+int syscalls_compile(struct sock_fprog *filter)
+{
+	__attribute__((cleanup(cleanup_filter))) scmp_filter_ctx ctx =
+		seccomp_init(SCMP_ACT_ERRNO(OTHERS));
+	int r;
+
+	if (!ctx)
+		return -ENOMEM;
+	if ((r = set_attributes(ctx)) < 0 || (r = add_rules(ctx)) < 0)
+		return r;
+	return export_filter(ctx, filter);
+}
+
+int syscalls_apply(const struct sock_fprog *filter)
+{
+	struct sock_fprog program = *filter;
+
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) ? -errno : 0;
+}

@@ -1,0 +1,380 @@
+/* view - see the header. Mounting; what is in the view stands in view_table.c.
+ *
+ * The root's tmpfs is first mounted over /usr, the one directory that surely exists: after pivot_root the host's /usr is
+ * visible again under the old root. mount(2) and not mount_setattr(2), for container filters know only the former; so
+ * the mounts that a recursive bind brought along are found in mountinfo, and each one is made read-only by itself.
+ */
+#include "policy/view.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/fds.h"
+
+#define OLD "/.old"
+#define STAGING "/.workspace"
+#define MAX_MOUNTINFO (4 * MIB)
+
+static const struct {
+	const char *staged;
+	const char *path;
+	mode_t mode;
+} workspace_dirs[] = {
+	{STAGING "/home", SANDBOX_HOME, 0755},
+	{STAGING "/tmp", "/tmp", 01777},
+	{STAGING "/vartmp", "/var/tmp", 01777},
+	{STAGING "/shm", "/dev/shm", 01777},
+};
+
+#define WORKSPACE_DIRS (sizeof(workspace_dirs) / sizeof(*workspace_dirs))
+
+static int mount_at(const char *source, const char *target, const char *type, unsigned long flags,
+		    const char *data)
+{
+	return mount(source, target, type, flags, data) ? -errno : 0;
+}
+
+int view_root(void)
+{
+	int r = mount_at(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
+
+	return r < 0 ? r
+		     : mount_at("root", "/usr", "tmpfs", MS_NOSUID | MS_NODEV,
+				"size=1m,nr_inodes=2k,mode=0755");
+}
+
+int view_pivot(void)
+{
+	if (mkdir("/usr" OLD, 0700))
+		return -errno;
+	if (syscall(SYS_pivot_root, "/usr", "/usr" OLD))
+		return -errno;
+	return chdir("/") ? -errno : 0;
+}
+
+/* Makes every directory of path; the last part too. */
+static int make_dirs(const char *path)
+{
+	char part[PATH_MAX];
+
+	for (const char *end = path; *end;) {
+		end += strspn(end, "/");
+		end += strcspn(end, "/");
+		if (snprintf(part, sizeof(part), "%.*s", (int)(end - path), path) >=
+		    (int)sizeof(part))
+			return -ENAMETOOLONG;
+		if (mkdir(part, 0755) && errno != EEXIST)
+			return -errno;
+	}
+	return 0;
+}
+
+static int make_parent(const char *path)
+{
+	char parent[PATH_MAX];
+	const char *slash = strrchr(path, '/');
+
+	snprintf(parent, sizeof(parent), "%.*s", (int)(slash - path), path);
+	return make_dirs(parent);
+}
+
+static int make_file(const char *path, const char *text)
+{
+	_cleanup_fd_ int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+
+	return fd < 0 ? -errno : fds_write_all(fd, text, strlen(text));
+}
+
+static int copy_link(const char *source, const char *path)
+{
+	char target[PATH_MAX];
+	ssize_t len = readlink(source, target, sizeof(target) - 1);
+
+	if (len < 0)
+		return -errno;
+	target[len] = '\0';
+	return symlink(target, path) ? -errno : 0;
+}
+
+static int bind_to(const char *source, const char *path, bool is_dir)
+{
+	int r = is_dir ? make_dirs(path) : make_file(path, "");
+
+	return r < 0 ? r : mount_at(source, path, NULL, MS_BIND | MS_REC, NULL);
+}
+
+/* What the host does not have is left out: no distribution has every path. */
+static int bind_system(const char *path)
+{
+	char source[PATH_MAX];
+	struct stat st;
+	int r;
+
+	snprintf(source, sizeof(source), OLD "%s", path);
+	if (lstat(source, &st))
+		return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? 0 : -errno;
+	if ((r = make_parent(path)) < 0)
+		return r;
+	if (S_ISLNK(st.st_mode))
+		return copy_link(source, path);
+	return bind_to(source, path, S_ISDIR(st.st_mode));
+}
+
+static int bind_plan(const struct view_plan *plan)
+{
+	char source[PATH_MAX];
+
+	for (size_t i = 0; i < plan->n; i++) {
+		int r;
+
+		snprintf(source, sizeof(source), OLD "%s", plan->dirs[i].source);
+		if ((r = bind_to(source, plan->dirs[i].target, true)) < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Adds flags to a mount and keeps those it has: in a user namespace clearing one is refused (EPERM). The access time
+ * flags are kept by the kernel when none is named. */
+static int restrict_mount(const char *path, unsigned long flags)
+{
+	struct statvfs fs;
+
+	if (statvfs(path, &fs))
+		return -errno;
+	flags |= fs.f_flag & ST_NOEXEC ? MS_NOEXEC : 0;
+	flags |= fs.f_flag & ST_NOSUID ? MS_NOSUID : 0;
+	flags |= fs.f_flag & ST_NODEV ? MS_NODEV : 0;
+	return mount_at(NULL, path, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | flags, NULL);
+}
+
+/* mountinfo writes blank, tab, newline and backslash as three octal digits. proc(5). */
+static void decode_octal(char *text)
+{
+	char *out = text;
+
+	for (const char *in = text; *in; out++) {
+		if (in[0] == '\\' && in[1] && in[2] && in[3]) {
+			*out = (char)((in[1] - '0') << 6 | (in[2] - '0') << 3 | (in[3] - '0'));
+			in += 4;
+		} else {
+			*out = *in++;
+		}
+	}
+	*out = '\0';
+}
+
+/* The fifth field of a mountinfo line, decoded in place. */
+static char *mount_point(char *line)
+{
+	char *field = line;
+
+	for (int i = 0; field && i < 4; i++) {
+		field = strchr(field, ' ');
+		field = field ? field + 1 : NULL;
+	}
+	if (!field)
+		return NULL;
+	field[strcspn(field, " ")] = '\0';
+	decode_octal(field);
+	return field;
+}
+
+static bool is_workspace(const char *path)
+{
+	for (size_t i = 0; i < WORKSPACE_DIRS; i++)
+		if (!strcmp(path, workspace_dirs[i].path))
+			return true;
+	return false;
+}
+
+static bool is_system_mount(const char *path)
+{
+	return strcmp(path, "/") && strcmp(path, OLD) && strncmp(path, OLD "/", strlen(OLD "/")) &&
+	       !is_workspace(path);
+}
+
+static int restrict_listed(char *text)
+{
+	char *save = NULL;
+
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		const char *path = mount_point(line);
+		int r;
+
+		if (!path)
+			return -EPROTO;
+		if (!is_system_mount(path))
+			continue;
+		if ((r = restrict_mount(path, MS_NOSUID | MS_NODEV)) < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int restrict_system(void)
+{
+	_cleanup_fd_ int fd = open(OLD "/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	_cleanup_free_ char *text = malloc(MAX_MOUNTINFO + 1);
+	ssize_t len;
+
+	if (fd < 0)
+		return -errno;
+	if (!text)
+		return -ENOMEM;
+	if ((len = fds_read_all(fd, text, MAX_MOUNTINFO)) < 0)
+		return (int)len;
+	text[len] = '\0';
+	return restrict_listed(text);
+}
+
+/* Runs one step for every row of a kind. */
+static int each(enum view_kind kind, int (*step)(const struct view_rule *rule))
+{
+	const struct view_rule *rule;
+
+	for (size_t i = 0; (rule = view_rule(i)); i++) {
+		int r = rule->kind == kind ? step(rule) : 0;
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int step_system(const struct view_rule *rule)
+{
+	return bind_system(rule->path);
+}
+
+static int step_file(const struct view_rule *rule)
+{
+	int r = make_parent(rule->path);
+
+	return r < 0 ? r : make_file(rule->path, rule->text);
+}
+
+static int step_link(const struct view_rule *rule)
+{
+	int r = make_parent(rule->path);
+
+	if (r < 0)
+		return r;
+	return symlink(rule->text, rule->path) ? -errno : 0;
+}
+
+int view_system(const struct view_plan *plan)
+{
+	int r;
+
+	if ((r = each(VIEW_SYSTEM, step_system)) < 0 || (r = bind_plan(plan)) < 0)
+		return r;
+	if ((r = restrict_system()) < 0)
+		return r;
+	return each(VIEW_FILE, step_file);
+}
+
+static int bind_device(const char *source, const char *path)
+{
+	int r = mount_at(source, path, NULL, MS_BIND, NULL);
+
+	return r < 0 ? r : restrict_mount(path, MS_NOSUID | MS_NOEXEC);
+}
+
+static int step_device(const struct view_rule *rule)
+{
+	char source[PATH_MAX];
+	int r = make_parent(rule->path);
+
+	if (r < 0 || (r = make_file(rule->path, "")) < 0)
+		return r;
+	snprintf(source, sizeof(source), OLD "%s", rule->path);
+	return bind_device(source, rule->path);
+}
+
+int view_devices(void)
+{
+	int r = each(VIEW_DEVICE, step_device);
+
+	return r < 0 ? r : each(VIEW_LINK, step_link);
+}
+
+static int bind_workspace_dir(size_t i)
+{
+	int r = make_dirs(workspace_dirs[i].path);
+
+	if (r < 0)
+		return r;
+	/* mkdir is subject to the umask, chmod is not. */
+	if (mkdir(workspace_dirs[i].staged, 0700) ||
+	    chmod(workspace_dirs[i].staged, workspace_dirs[i].mode))
+		return -errno;
+	return mount_at(workspace_dirs[i].staged, workspace_dirs[i].path, NULL, MS_BIND, NULL);
+}
+
+int view_workspace(uint64_t tmp_bytes)
+{
+	char options[96];
+	int r;
+
+	snprintf(options, sizeof(options), "size=%llu,nr_inodes=%llu,mode=0755",
+		 (unsigned long long)tmp_bytes,
+		 (unsigned long long)(tmp_bytes / TMP_BYTES_PER_INODE));
+	if ((r = make_dirs(STAGING)) < 0)
+		return r;
+	if ((r = mount_at("workspace", STAGING, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+			  options)) < 0)
+		return r;
+	for (size_t i = 0; i < WORKSPACE_DIRS; i++)
+		if ((r = bind_workspace_dir(i)) < 0)
+			return r;
+	return umount2(STAGING, MNT_DETACH) || rmdir(STAGING) ? -errno : 0;
+}
+
+static int step_mask(const struct view_rule *rule)
+{
+	struct stat st;
+
+	if (lstat(rule->path, &st))
+		return 0;
+	if (S_ISDIR(st.st_mode))
+		return mount_at("mask", rule->path, "tmpfs",
+				MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC,
+				"size=4k,nr_inodes=2");
+	return bind_device("/dev/null", rule->path);
+}
+
+int view_proc(void)
+{
+	int r = make_dirs("/proc");
+
+	if (r < 0)
+		return r;
+	r = mount_at("proc", "/proc", "proc", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+	if (r == -EPERM)
+		return 0;
+	if (r < 0 || (r = each(VIEW_MASK, step_mask)) < 0)
+		return r;
+	return 1;
+}
+
+int view_leave_old(void)
+{
+	return umount2(OLD, MNT_DETACH) || rmdir(OLD) ? -errno : 0;
+}
+
+int view_seal(void)
+{
+	return restrict_mount("/", MS_NOSUID | MS_NODEV | MS_NOEXEC);
+}

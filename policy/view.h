@@ -1,0 +1,62 @@
+/* view - the file system a run sees: the system read-only, one tmpfs to write to, and nothing else of the host.
+ *
+ * Called in order by a process that is alone in a new mount namespace: view_root, view_pivot (the old root is then at
+ * /.old), view_workspace (first, since an interpreter may lie under /tmp), view_system, view_devices, view_proc,
+ * view_leave_old, view_seal. Until view_seal the root is writable. A step that fails must end the sandbox.
+ */
+#ifndef POLICY_VIEW_H
+#define POLICY_VIEW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/limits.h"
+
+#define VIEW_MAX_DIRS 16
+
+/* The interpreter's own directories outside /usr: absolute, no symbolic link in source. */
+struct view_dir {
+	const char *source; /* where it lies */
+	const char *target; /* where the interpreter looks for it */
+};
+
+struct view_plan {
+	struct view_dir dirs[VIEW_MAX_DIRS];
+	size_t n;
+};
+
+enum view_kind {
+	VIEW_SYSTEM, /* from the host, read-only: a directory, a file, or a copy of the symbolic link it is */
+	VIEW_DEVICE, /* a device node of the host */
+	VIEW_LINK,   /* a symbolic link to text */
+	VIEW_FILE,   /* a file with this text */
+	VIEW_MASK    /* covered in the fresh /proc */
+};
+
+struct view_rule {
+	enum view_kind kind;
+	const char *path;
+	const char *text;
+	const char *why;
+};
+
+/* Row i of the table, or NULL behind the last. */
+const struct view_rule *view_rule(size_t i);
+
+/* Stops mount propagation and mounts the tmpfs that becomes the root. Returns 0 or a negative errno, as all do. */
+int view_root(void);
+/* pivot_root into it. */
+int view_pivot(void);
+/* Mounts the workspace's tmpfs (tmp_bytes large) at /sandbox, /tmp, /var/tmp and /dev/shm. */
+int view_workspace(uint64_t tmp_bytes);
+/* Binds the system's and the plan's directories and makes every mount of them read-only, nosuid and nodev. */
+int view_system(const struct view_plan *plan);
+int view_devices(void);
+/* Mounts a fresh /proc, read-only. Must come while the old root is there: the kernel wants to see an unmasked /proc
+ * (mount_too_revealing in fs/namespace.c). Returns 1 when mounted, 0 when a container refuses it: /proc is empty then;
+ * or a negative errno. */
+int view_proc(void);
+int view_leave_old(void);
+int view_seal(void);
+
+#endif

@@ -1,0 +1,258 @@
+/* config - the table of settings and how one value becomes one member of struct config. */
+#include "supervisor/config.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LONGEST_SHOWN 40
+
+/* One row: what a person sees, and where the value goes. */
+struct row {
+	struct config_setting setting;
+	const char *later; /* CONFIG_CHOICE: words that a later version will know */
+	size_t offset;
+	size_t width;
+};
+
+#define MEMBER(m) offsetof(struct config, m), sizeof(((struct config *)0)->m)
+#define NUMBER(variable, flag, min, max, preset, member, help)                                     \
+	{                                                                                          \
+		{variable, flag, CONFIG_NUMBER, NULL, min, max, preset, help}, NULL,               \
+			MEMBER(member)                                                             \
+	}
+#define CHOICE(variable, flag, choices, later, preset, member, help)                               \
+	{                                                                                          \
+		{variable, flag, CONFIG_CHOICE, choices, 0, 0, preset, help}, later,               \
+			MEMBER(member)                                                             \
+	}
+#define TEXT(variable, flag, preset, member, help)                                                 \
+	{                                                                                          \
+		{variable, flag, CONFIG_TEXT, NULL, 0, 0, preset, help}, NULL, MEMBER(member)      \
+	}
+
+static const struct row rows[] = {
+	CHOICE("MCP_EXEC_TRANSPORT", "transport", "stdio", "http|sse", "stdio", transport,
+	       "how a client talks to the server"),
+	NUMBER("MCP_EXEC_DEFAULT_TIMEOUT_S", "default-timeout-s", 1, CEILING_TIMEOUT_S, "30",
+	       default_timeout_s, "seconds a run may take when the caller does not say"),
+	NUMBER("MCP_EXEC_MAX_TIMEOUT_S", "max-timeout-s", 1, CEILING_TIMEOUT_S, "300",
+	       max_timeout_s, "seconds a caller may ask for at most"),
+	NUMBER("MCP_EXEC_MAX_OUTPUT_BYTES", "max-output-bytes", 1, CEILING_BLOB_BYTES, "1048576",
+	       max_output_bytes, "bytes of stdout and stderr together that are returned"),
+	NUMBER("MCP_EXEC_MAX_STDIN_BYTES", "max-stdin-bytes", 0, CEILING_BLOB_BYTES, "1048576",
+	       max_stdin_bytes, "bytes of stdin a call may bring"),
+	NUMBER("MCP_EXEC_MAX_CODE_BYTES", "max-code-bytes", 1, CEILING_BLOB_BYTES, "4194304",
+	       max_code_bytes, "bytes of code a call may bring"),
+	TEXT("MCP_EXEC_PYTHON", "python", "python3", python,
+	     "the interpreter, a name looked up along PATH or a full path"),
+	NUMBER("MCP_EXEC_MEMORY_BYTES", "memory-bytes", MIN_MEMORY_BYTES, CEILING_MEMORY_BYTES,
+	       "268435456", limits.memory_bytes, "memory of all processes of a run together"),
+	NUMBER("MCP_EXEC_MAX_PROCESSES", "max-processes", MIN_PROCESSES, CEILING_PROCESSES, "128",
+	       limits.max_processes, "processes and threads of a run together"),
+	NUMBER("MCP_EXEC_CPUS", "cpus", 1, CEILING_CPUS, "1", limits.cpus,
+	       "CPUs a run may use at once"),
+	NUMBER("MCP_EXEC_MAX_CPU_S", "max-cpu-s", 1, CEILING_TIMEOUT_S, "", limits.max_cpu_s,
+	       "CPU seconds of one process; when not set, the maximum timeout"),
+	NUMBER("MCP_EXEC_TMP_BYTES", "tmp-bytes", MIN_TMP_BYTES, CEILING_TMP_BYTES, "67108864",
+	       limits.tmp_bytes, "bytes of everything a run can write"),
+	NUMBER("MCP_EXEC_MAX_QUEUE", "max-queue", 1, CEILING_QUEUE, "64", max_queue,
+	       "calls that may wait; one more is answered \"busy\""),
+	TEXT("MCP_EXEC_USER", "user", "", user,
+	     "whom to become when started as root; when not set, mcp-exec or 65532"),
+	CHOICE("MCP_EXEC_LOG_LEVEL", "log-level", "error|warn|info|debug", "", "info", log_level,
+	       "what is written on stderr"),
+};
+
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+const struct config_setting *config_setting(size_t i)
+{
+	return i < ROWS ? &rows[i].setting : NULL;
+}
+
+const struct config_setting *config_find_flag(const char *flag, size_t len)
+{
+	for (size_t i = 0; i < ROWS; i++) {
+		const char *name = rows[i].setting.flag;
+
+		if (strlen(name) == len && memcmp(name, flag, len) == 0)
+			return &rows[i].setting;
+	}
+	return NULL;
+}
+
+/* A value as a sentence may show it: printable ASCII, cut. */
+static void show(char out[LONGEST_SHOWN + 4], const char *value)
+{
+	size_t len = strnlen(value, LONGEST_SHOWN + 1);
+	size_t kept = len > LONGEST_SHOWN ? LONGEST_SHOWN : len;
+
+	for (size_t i = 0; i < kept; i++)
+		out[i] = value[i] >= ' ' && value[i] <= '~' ? value[i] : '?';
+	memcpy(out + kept, len > kept ? "..." : "", len > kept ? 4 : 1);
+}
+
+__attribute__((format(printf, 5, 6))) static int refuse(char *error, size_t size,
+							const struct config_setting *setting,
+							const char *value, const char *allowed, ...)
+{
+	char shown[LONGEST_SHOWN + 4];
+	va_list args;
+	int len;
+
+	show(shown, value);
+	len = snprintf(error, size, "%s (--%s) is \"%s\": ", setting->variable, setting->flag,
+		       shown);
+	if (len < 0 || (size_t)len >= size)
+		return -EINVAL;
+	va_start(args, allowed);
+	vsnprintf(error + len, size - (size_t)len, allowed, args);
+	va_end(args);
+	return -EINVAL;
+}
+
+/* Looks for value among the words of "a|b|c". Returns its index, or -1. */
+static int find_word(const char *words, const char *value)
+{
+	size_t len = strlen(value);
+
+	for (int i = 0; *words != '\0'; i++) {
+		size_t word = strcspn(words, "|");
+
+		if (word == len && memcmp(words, value, len) == 0)
+			return i;
+		words += word + (words[word] == '|');
+	}
+	return -1;
+}
+
+/* Digits and nothing else; strtoull would take blanks, signs and hexadecimal. */
+static int parse_number(const char *text, uint64_t *number)
+{
+	uint64_t n = 0;
+
+	if (*text == '\0')
+		return -EINVAL;
+	for (; *text != '\0'; text++) {
+		if (*text < '0' || *text > '9')
+			return -EINVAL;
+		if (__builtin_mul_overflow(n, UINT64_C(10), &n) ||
+		    __builtin_add_overflow(n, (uint64_t)(*text - '0'), &n))
+			return -ERANGE;
+	}
+	*number = n;
+	return 0;
+}
+
+/* A number member is 32 or 64 bits wide; an enum is 32. */
+static void store_number(struct config *config, const struct row *row, uint64_t number)
+{
+	char *member = (char *)config + row->offset;
+	uint32_t narrow = (uint32_t)number;
+
+	if (row->width == sizeof(number))
+		memcpy(member, &number, sizeof(number));
+	else
+		memcpy(member, &narrow, sizeof(narrow));
+}
+
+static int read_number(struct config *config, const struct row *row, const char *value, char *error,
+		       size_t size)
+{
+	const struct config_setting *s = &row->setting;
+	uint64_t number;
+
+	if (parse_number(value, &number) < 0 || number < s->min || number > s->max)
+		return refuse(error, size, s, value,
+			      "it must be a whole number from %ju to %ju, in digits only.",
+			      (uintmax_t)s->min, (uintmax_t)s->max);
+	store_number(config, row, number);
+	return 0;
+}
+
+static int read_choice(struct config *config, const struct row *row, const char *value, char *error,
+		       size_t size)
+{
+	int index = find_word(row->setting.choices, value);
+
+	if (index < 0 && find_word(row->later, value) >= 0)
+		return refuse(error, size, &row->setting, value,
+			      "this is not in this version yet; it must be %s.",
+			      row->setting.choices);
+	if (index < 0)
+		return refuse(error, size, &row->setting, value, "it must be %s.",
+			      row->setting.choices);
+	store_number(config, row, (uint64_t)index);
+	return 0;
+}
+
+static int read_text(struct config *config, const struct row *row, const char *value, char *error,
+		     size_t size)
+{
+	if (strnlen(value, PATH_MAX) >= PATH_MAX)
+		return refuse(error, size, &row->setting, value, "it must be shorter.");
+	for (const char *p = value; *p != '\0'; p++)
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			return refuse(error, size, &row->setting, value,
+				      "it must not contain control characters.");
+	memcpy((char *)config + row->offset, &value, sizeof(value));
+	return 0;
+}
+
+static int read_row(struct config *config, const struct row *row, const char *value, char *error,
+		    size_t size)
+{
+	switch (row->setting.kind) {
+	case CONFIG_NUMBER:
+		return read_number(config, row, value, error, size);
+	case CONFIG_CHOICE:
+		return read_choice(config, row, value, error, size);
+	case CONFIG_TEXT:
+		return read_text(config, row, value, error, size);
+	}
+	return -EINVAL;
+}
+
+/* A relative path would mean another file as soon as the server has left its working directory. */
+static int check_python(const struct config *config, char *error, size_t size)
+{
+	const char *python = config->python;
+
+	if (strchr(python, '/') == NULL || python[0] == '/')
+		return 0;
+	return refuse(error, size, config_find_flag("python", 6), python,
+		      "it must be a name without \"/\" or a full path that starts with \"/\".");
+}
+
+int config_read(struct config *config, config_lookup lookup, void *ctx, char *error,
+		size_t error_size)
+{
+	*config = (struct config){.transport = TRANSPORT_STDIO};
+	for (size_t i = 0; i < ROWS; i++) {
+		const char *value = lookup(ctx, rows[i].setting.variable);
+		int r;
+
+		if (value == NULL || *value == '\0')
+			value = rows[i].setting.preset;
+		if (*value == '\0')
+			continue;
+		r = read_row(config, &rows[i], value, error, error_size);
+		if (r < 0)
+			return r;
+	}
+	if (config->default_timeout_s > config->max_timeout_s) {
+		config->default_timeout_s = config->max_timeout_s;
+		config->timeout_lowered = true;
+	}
+	if (config->limits.max_cpu_s == 0)
+		config->limits.max_cpu_s = config->max_timeout_s;
+	return check_python(config, error, error_size);
+}
+
+uint64_t config_message_max(const struct config *config)
+{
+	return (config->max_code_bytes + config->max_stdin_bytes) * 2 + MESSAGE_SLACK_BYTES;
+}

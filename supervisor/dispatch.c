@@ -1,0 +1,238 @@
+/* dispatch - theory of operation
+ *
+ * One place decides what happens next: pump. It is called whenever something changed (a call came, the link is idle, the
+ * hold ended) and gives the oldest call to the link if that is idle, or starts the worker if it is down. A running call
+ * that is cancelled is forgotten here at once, only its run_id stays, until the link says that its processes are dead.
+ *
+ * A worker may be found dead at the very moment a run is handed to it. Nothing was executed then, so that call goes back
+ * to the front, once; if the next worker cannot take it either, it is answered.
+ */
+#include "supervisor/dispatch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "supervisor/queue.h"
+#include "supervisor/worker_link.h"
+
+struct dispatch {
+	struct worker_link *link;
+	struct queue queue;
+	struct call *running; /* NULL: none, or the run was cancelled */
+	uint64_t running_id;  /* 0: no run */
+	uint64_t last_id;
+	uint64_t retried_id;
+	bool held;
+};
+
+static void log_done(uint64_t run_id, const struct outcome *outcome)
+{
+	const struct frame_done *done = &outcome->done;
+
+	log_event(LOG_INFO, "exec.done", LOG_U64("id", run_id), LOG_I64("exit", done->exit_code),
+		  LOG_U64("signal", done->signal), LOG_U64("wall_ms", done->wall_us / 1000),
+		  LOG_U64("queue_ms", outcome->queue_us / 1000), LOG_U64("out", outcome->out.size),
+		  LOG_U64("err", outcome->err.size),
+		  LOG_BOOL("truncated", done->flags & FRAME_TRUNCATED),
+		  LOG_BOOL("timed_out", done->flags & FRAME_TIMED_OUT),
+		  LOG_BOOL("cancelled", done->flags & FRAME_CANCELLED));
+}
+
+static void log_failed(uint64_t run_id, unsigned int stage, int error)
+{
+	if (stage == STAGE_INTERPRETER)
+		log_event(LOG_WARN, "exec.failed", LOG_U64("id", run_id), LOG_STAGE("stage", stage),
+			  LOG_I64("reason", error));
+	else
+		log_event(LOG_WARN, "exec.failed", LOG_U64("id", run_id), LOG_STAGE("stage", stage),
+			  LOG_ERRNO("errno", error));
+}
+
+static void log_outcome(uint64_t run_id, const struct outcome *outcome)
+{
+	switch (outcome->kind) {
+	case OUTCOME_DONE:
+		log_done(run_id, outcome);
+		break;
+	case OUTCOME_FAILED:
+		log_failed(run_id, outcome->stage, outcome->error);
+		break;
+	case OUTCOME_LOST:
+		log_event(LOG_ERROR, "exec.lost", LOG_U64("id", run_id));
+		break;
+	case OUTCOME_BUSY:
+		log_event(LOG_WARN, "exec.busy", LOG_U64("id", run_id));
+		break;
+	}
+}
+
+/* The call may be freed in ended: it is not touched afterwards. */
+static void answer(struct call *call, const struct outcome *outcome)
+{
+	log_outcome(call->run_id, outcome);
+	call_move(call, CALL_ANSWERED);
+	call->ended(call, outcome);
+}
+
+static void answer_failed(struct call *call, unsigned int stage, int error)
+{
+	const struct outcome failed = {.kind = OUTCOME_FAILED,
+				       .stage = stage,
+				       .error = error,
+				       .queue_us = clock_us() - call->queued_us};
+
+	answer(call, &failed);
+}
+
+/* The link consumes what it is given, so it gets copies as long as the call may have to go back. */
+static int give(struct dispatch *dispatch, const struct call *call)
+{
+	const struct call_request *request = &call->request;
+	_cleanup_fd_ int program = fcntl(request->program_fd, F_DUPFD_CLOEXEC, 3);
+	_cleanup_fd_ int input = fcntl(request->stdin_fd, F_DUPFD_CLOEXEC, 3);
+
+	if (program < 0 || input < 0)
+		return -errno;
+	return worker_link_run(dispatch->link, call->run_id, request->timeout_ms,
+			       request->output_max_bytes, take_fd(&program), take_fd(&input));
+}
+
+/* Returns whether pump should look again. */
+static bool start_next(struct dispatch *dispatch)
+{
+	struct call *call = queue_pop(&dispatch->queue);
+	int r = give(dispatch, call);
+
+	if (r == 0) {
+		cleanup_fd(&call->request.program_fd);
+		cleanup_fd(&call->request.stdin_fd);
+		call->started_us = clock_us();
+		call_move(call, CALL_RUNNING);
+		dispatch->running = call;
+		dispatch->running_id = call->run_id;
+		return false;
+	}
+	if ((r == -EPIPE || r == -ECONNRESET) && dispatch->retried_id != call->run_id) {
+		dispatch->retried_id = call->run_id;
+		queue_push_front(&dispatch->queue, call);
+		return true;
+	}
+	answer_failed(call, STAGE_WORKER, -r);
+	return true;
+}
+
+static void pump(struct dispatch *dispatch)
+{
+	while (!dispatch->held && dispatch->running_id == 0 && dispatch->queue.head != NULL) {
+		enum link_state state = worker_link_state(dispatch->link);
+
+		if (state == LINK_DOWN)
+			worker_link_start(dispatch->link);
+		if (state != LINK_IDLE || !start_next(dispatch))
+			return;
+	}
+}
+
+static void on_idle(void *ctx)
+{
+	pump(ctx);
+}
+
+/* Only those that wait now: a call that comes in while these are answered tries again. */
+static void on_unusable(void *ctx, unsigned int stage, int error)
+{
+	struct dispatch *dispatch = ctx;
+
+	for (size_t n = dispatch->queue.length; n > 0 && dispatch->queue.head != NULL; n--)
+		answer_failed(queue_pop(&dispatch->queue), stage, error);
+	pump(dispatch);
+}
+
+static void on_ended(void *ctx, uint64_t run_id, const struct outcome *outcome)
+{
+	struct dispatch *dispatch = ctx;
+	struct call *call = take_ptr(dispatch->running);
+	struct outcome told = *outcome;
+
+	dispatch->running_id = 0;
+	if (call == NULL) {
+		log_outcome(run_id, outcome);
+	} else {
+		told.queue_us = call->started_us - call->queued_us;
+		answer(call, &told);
+	}
+	/* idle follows otherwise */
+	if (outcome->kind == OUTCOME_LOST)
+		pump(dispatch);
+}
+
+int dispatch_new(struct event_base *base, const struct spawn_spec *spec, struct dispatch **out)
+{
+	const struct link_events events = {
+		.idle = on_idle, .unusable = on_unusable, .ended = on_ended};
+	struct dispatch *dispatch = calloc(1, sizeof(*dispatch));
+	int r;
+
+	if (dispatch == NULL)
+		return -ENOMEM;
+	queue_init(&dispatch->queue, spec->config->max_queue);
+	r = worker_link_new(base, spec, &events, dispatch, &dispatch->link);
+	if (r < 0) {
+		free(dispatch);
+		return r;
+	}
+	worker_link_start(dispatch->link);
+	*out = dispatch;
+	return 0;
+}
+
+void dispatch_submit(struct dispatch *dispatch, struct call *call)
+{
+	const struct outcome busy = {.kind = OUTCOME_BUSY};
+
+	call->run_id = ++dispatch->last_id;
+	call->queued_us = clock_us();
+	if (queue_push(&dispatch->queue, call) < 0)
+		answer(call, &busy);
+	else
+		pump(dispatch);
+}
+
+void dispatch_cancel(struct dispatch *dispatch, struct call *call)
+{
+	if (queue_remove(&dispatch->queue, call)) {
+		log_event(LOG_INFO, "exec.cancelled", LOG_U64("id", call->run_id));
+	} else if (dispatch->running == call) {
+		dispatch->running = NULL;
+		worker_link_cancel(dispatch->link, dispatch->running_id);
+	}
+	call_move(call, CALL_CANCELLED);
+}
+
+void dispatch_hold(struct dispatch *dispatch, bool hold)
+{
+	dispatch->held = hold;
+	pump(dispatch);
+}
+
+size_t dispatch_pending(const struct dispatch *dispatch)
+{
+	return dispatch->queue.length + (dispatch->running_id != 0);
+}
+
+uint32_t dispatch_layers(const struct dispatch *dispatch)
+{
+	return worker_link_layers(dispatch->link);
+}
+
+void dispatch_free(struct dispatch *dispatch)
+{
+	if (dispatch == NULL)
+		return;
+	worker_link_free(dispatch->link);
+	free(dispatch);
+}

@@ -1,0 +1,41 @@
+/* dispatch - one run at a time: brings the queue and the worker link together.
+ *
+ * A call that is submitted waits in the queue until the link is idle. When no sandbox can be had, every call that waits
+ * is answered with the reason, and the next call tries again. Runs are serialized; scaling out is done with replicas.
+ */
+#ifndef SUPERVISOR_DISPATCH_H
+#define SUPERVISOR_DISPATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "supervisor/call.h"
+#include "supervisor/spawn.h"
+
+struct event_base;
+struct dispatch;
+
+/* Makes it and starts the worker at once. spec is borrowed for its life. Returns 0 or a negative errno. */
+int dispatch_new(struct event_base *base, const struct spawn_spec *spec, struct dispatch **dispatch);
+
+/* Takes a call in state CALL_QUEUED; call->ended will be called, possibly from within (queue full), unless it is
+ * cancelled. */
+void dispatch_submit(struct dispatch *dispatch, struct call *call);
+
+/* Cancels a queued or running call: moves it to CALL_CANCELLED, ended is never called, and the call may be freed at
+ * once. The next call starts when the processes of this one are dead. */
+void dispatch_cancel(struct dispatch *dispatch, struct call *call);
+
+/* While held, no queued call is started (the client does not read its answers). */
+void dispatch_hold(struct dispatch *dispatch, bool hold);
+
+/* Calls that are queued or running, cancelled ones whose processes still die included. */
+size_t dispatch_pending(const struct dispatch *dispatch);
+
+/* Layers of the trial sandbox; 0 when the worker was never ready. */
+uint32_t dispatch_layers(const struct dispatch *dispatch);
+
+/* Ends the worker and frees it; calls still in it are forgotten without an answer. NULL is allowed. */
+void dispatch_free(struct dispatch *dispatch);
+
+#endif

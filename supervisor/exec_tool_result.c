@@ -1,0 +1,259 @@
+/* exec_tool_result - how a run ended, for a model and for a program. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/layers.h"
+#include "common/remedy.h"
+#include "common/utf8.h"
+#include "supervisor/exec_tool.h"
+#include "supervisor/exec_tool_text.h"
+#include "supervisor/json.h"
+#include "supervisor/outcome.h"
+
+#define RUN_META_KEY "io.github.mcp-exec/run"
+
+static bool is_truncated(const struct outcome *outcome)
+{
+	return (outcome->done.flags & FRAME_TRUNCATED) != 0;
+}
+
+static bool is_timed_out(const struct outcome *outcome)
+{
+	return (outcome->done.flags & FRAME_TIMED_OUT) != 0;
+}
+
+/* A program that did not end by itself has no code of its own. */
+static int exit_code(const struct outcome *outcome)
+{
+	return is_timed_out(outcome) || outcome->done.signal != 0 ? -1 : outcome->done.exit_code;
+}
+
+/* Appends a stream as a JSON string. Where output was cut, half a character at the end is nobody's
+ * mistake. */
+static void add_stream(struct buf *out, struct buf *warnings, const char *name,
+		       const struct blob_view *view, bool truncated)
+{
+	size_t len = truncated ? utf8_whole(view->data, view->size) : view->size;
+
+	buf_printf(out, "\"%s\":", name);
+	if (json_quote(out, view->data, len))
+		exec_tool_warn(warnings,
+			       "%s was not valid UTF-8; bad bytes were replaced by U+FFFD", name);
+}
+
+static void add_text_or_null(struct buf *out, const char *text)
+{
+	if (text)
+		buf_printf(out, "\"%s\"", text);
+	else
+		buf_add_string(out, "null");
+}
+
+/* One sentence for the limit that ended the program: its number, and what to do. */
+static void warn_limit(struct buf *warnings, const struct config *config,
+		       const struct call_request *request, const char *limit)
+{
+	char size[EXEC_TOOL_SIZE_TEXT];
+
+	if (strcmp(limit, "wall_time") == 0)
+		exec_tool_warn(warnings,
+			       "stopped after %u s; do less at once, or raise timeout_s (up to %u)",
+			       request->timeout_ms / 1000, config->max_timeout_s);
+	else if (strcmp(limit, "cpu_time") == 0)
+		exec_tool_warn(warnings, "used up its %u s of CPU time; do less at once",
+			       config->limits.max_cpu_s);
+	else if (strcmp(limit, "memory") == 0)
+		exec_tool_warn(warnings, "memory is limited to %s; hold less data at once",
+			       exec_tool_size(size, config->limits.memory_bytes));
+	else if (strcmp(limit, "processes") == 0)
+		exec_tool_warn(warnings, "processes and threads are limited to %u; start fewer",
+			       config->limits.max_processes);
+	else if (strcmp(limit, "disk") == 0)
+		exec_tool_warn(warnings,
+			       "files are limited to %s together; write less or delete some",
+			       exec_tool_size(size, config->limits.tmp_bytes));
+}
+
+/* What this machine cannot give matters only to a program that failed; _meta has it always. */
+static void warn_degraded(struct buf *warnings, const struct outcome *outcome)
+{
+	for (unsigned int i = 0; i < LAYER_COUNT; i++) {
+		const struct layer_info *info = layer_info(i);
+
+		if (!info->required && !(outcome->done.layers & info->bit))
+			exec_tool_warn(warnings, "this sandbox lacks %s: %s", info->name,
+				       info->what);
+	}
+}
+
+static void warn_outcome(struct buf *warnings, const struct config *config,
+			 const struct call_request *request, const struct outcome *outcome,
+			 const char *limit)
+{
+	if (is_truncated(outcome))
+		exec_tool_warn(warnings,
+			       "output limit of %" PRIu64 " bytes reached; the rest was dropped",
+			       request->output_max_bytes);
+	if (limit)
+		warn_limit(warnings, config, request, limit);
+	if (exit_code(outcome) != 0)
+		warn_degraded(warnings, outcome);
+}
+
+void exec_tool_structured(struct buf *out, const struct config *config,
+			  const struct call_request *request, const struct outcome *outcome)
+{
+	_cleanup_(buf_clear) struct buf warnings = BUF_INIT;
+	const char *limit = outcome_limit(outcome);
+	bool truncated = is_truncated(outcome);
+
+	buf_add(&warnings, request->warnings.data, request->warnings.len);
+	buf_add_byte(out, '{');
+	add_stream(out, &warnings, "stdout", &outcome->out, truncated);
+	buf_add_byte(out, ',');
+	add_stream(out, &warnings, "stderr", &outcome->err, truncated);
+	warn_outcome(&warnings, config, request, outcome, limit);
+	buf_printf(out, ",\"exit_code\":%d,\"duration_ms\":%" PRIu64, exit_code(outcome),
+		   (outcome->done.wall_us + 500) / 1000);
+	buf_printf(out,
+		   ",\"truncated\":%s,\"timed_out\":%s,\"limit\":", truncated ? "true" : "false",
+		   is_timed_out(outcome) ? "true" : "false");
+	add_text_or_null(out, limit);
+	buf_add_string(out, ",\"signal\":");
+	add_text_or_null(out, outcome_signal(outcome));
+	buf_add_string(out, ",\"warnings\":[");
+	buf_add(out, warnings.data, warnings.len);
+	buf_add_string(out, "]}");
+	if (warnings.error)
+		out->error = warnings.error;
+}
+
+/* Appends the names of the layers that were active, or of the optional ones that were not. */
+static void add_layers(struct buf *out, const char *key, uint32_t layers, bool active)
+{
+	const char *comma = "";
+
+	buf_printf(out, ",\"%s\":[", key);
+	for (unsigned int i = 0; i < LAYER_COUNT; i++) {
+		const struct layer_info *info = layer_info(i);
+
+		if (((layers & info->bit) != 0) != active || (!active && info->required))
+			continue;
+		buf_printf(out, "%s\"%s\"", comma, info->name);
+		comma = ",";
+	}
+	buf_add_byte(out, ']');
+}
+
+/* What a model need not read. */
+static void add_meta(struct buf *out, const struct outcome *outcome)
+{
+	const struct frame_done *done = &outcome->done;
+
+	buf_printf(out,
+		   "{\"cpu_ms\":%" PRIu64 ",\"peak_memory_bytes\":%" PRIu64
+		   ",\"queue_ms\":%" PRIu64,
+		   (done->cpu_us + 500) / 1000, done->peak_rss_bytes,
+		   (outcome->queue_us + 500) / 1000);
+	add_layers(out, "layers", done->layers, true);
+	add_layers(out, "degraded", done->layers, false);
+	buf_add_byte(out, '}');
+}
+
+/* Appends {"type":"text","text":…} in an array: the content of a result. */
+static void add_content(struct buf *out, const char *text, size_t len)
+{
+	buf_add_string(out, "[{\"type\":\"text\",\"text\":");
+	json_quote(out, text, len);
+	buf_add_string(out, "}]");
+}
+
+/* Adds JSON text as a member, byte for byte. Returns whether memory sufficed. */
+static bool add_raw(cJSON *object, const char *name, struct buf *text)
+{
+	buf_add_byte(text, '\0');
+	return !text->error && cJSON_AddRawToObject(object, name, text->data);
+}
+
+static bool build_done(cJSON *result, const struct config *config,
+		       const struct call_request *request, const struct outcome *outcome,
+		       bool with_structured)
+{
+	_cleanup_(buf_clear) struct buf structured = BUF_INIT;
+	_cleanup_(buf_clear) struct buf content = BUF_INIT;
+	_cleanup_(buf_clear) struct buf meta = BUF_INIT;
+
+	exec_tool_structured(&structured, config, request, outcome);
+	if (structured.error)
+		return false;
+	add_content(&content, structured.data, structured.len);
+	add_meta(&meta, outcome);
+	return add_raw(result, "content", &content) &&
+	       (!with_structured || add_raw(result, "structuredContent", &structured)) &&
+	       cJSON_AddFalseToObject(result, "isError") &&
+	       add_raw(cJSON_AddObjectToObject(result, "_meta"), RUN_META_KEY, &meta);
+}
+
+cJSON *exec_tool_result(const struct config *config, const struct call_request *request,
+			const struct outcome *outcome, bool with_structured)
+{
+	_cleanup_(buf_clear) struct buf failure = BUF_INIT;
+	cJSON *result;
+
+	if (outcome->kind != OUTCOME_DONE) {
+		exec_tool_failure(&failure, config, outcome);
+		return failure.error ? NULL : exec_tool_error(failure.data, failure.len);
+	}
+	result = cJSON_CreateObject();
+	if (build_done(result, config, request, outcome, with_structured))
+		return result;
+	cJSON_Delete(result);
+	return NULL;
+}
+
+static void add_remedy(struct buf *out, const struct config *config, const struct outcome *outcome)
+{
+	struct remedy_facts facts;
+	char text[1024];
+
+	remedy_facts(&facts);
+	remedy_sentence(text, sizeof(text), (enum stage)outcome->stage, outcome->error, &facts,
+			config->python);
+	buf_printf(out, "Nothing was run. %s", text);
+}
+
+void exec_tool_failure(struct buf *out, const struct config *config, const struct outcome *outcome)
+{
+	switch (outcome->kind) {
+	case OUTCOME_FAILED:
+		add_remedy(out, config, outcome);
+		break;
+	case OUTCOME_LOST:
+		buf_add_string(
+			out,
+			"The sandbox worker died while this call ran. It was not run again, for it "
+			"may have had effects; call again if that is safe.");
+		break;
+	case OUTCOME_BUSY:
+		buf_printf(out,
+			   "Busy: the queue is full (%u calls wait). Nothing was run; try later.",
+			   config->max_queue);
+		break;
+	case OUTCOME_DONE:
+	default:
+		break;
+	}
+}
+
+cJSON *exec_tool_error(const char *text, size_t len)
+{
+	_cleanup_(buf_clear) struct buf content = BUF_INIT;
+	cJSON *result = cJSON_CreateObject();
+
+	add_content(&content, text, len);
+	if (add_raw(result, "content", &content) && cJSON_AddTrueToObject(result, "isError"))
+		return result;
+	cJSON_Delete(result);
+	return NULL;
+}

@@ -1,0 +1,23 @@
+/* harden - what the supervisor gives up before it serves anybody.
+ *
+ * Order: harden_early (nothing of ours dumpable or in a core file), then whatever needs root, then harden_user, then
+ * harden_late (no new privileges). After harden_user nothing of ours is root.
+ */
+#ifndef SUPERVISOR_HARDEN_H
+#define SUPERVISOR_HARDEN_H
+
+#include <stddef.h>
+
+/* PR_SET_DUMPABLE 0, RLIMIT_CORE 0, SIGPIPE ignored, umask 022. Returns 0 or a negative errno. */
+int harden_early(void);
+
+/* When effective uid is 0: becomes user (a name or a number; NULL: mcp-exec if it exists, else UNPRIVILEGED_ID) with no
+ * supplementary group, sets HOME, USER and LOGNAME in environ to that user's, and proves that root cannot be had back.
+ * When started as another user, a non-NULL user must be that same one.
+ * Returns 0, or a negative errno with a sentence in error. */
+int harden_user(const char *user, char *error, size_t error_size);
+
+/* PR_SET_NO_NEW_PRIVS, PR_SET_DUMPABLE 0 again (a change of uid resets it). Returns 0 or a negative errno. */
+int harden_late(void);
+
+#endif

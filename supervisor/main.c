@@ -1,0 +1,205 @@
+/* main - theory of operation
+ *
+ * The order is the point. First the token leaves the environment and nothing of ours can be dumped; then the command
+ * line and the settings are read; then what may need root is opened (the worker binary, the file of run); then root is
+ * given up for good; and only then does anything look at what a client or a program says.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/fds.h"
+#include "common/log.h"
+#include "common/version.h"
+#include "supervisor/commands.h"
+#include "supervisor/config.h"
+#include "supervisor/harden.h"
+#include "supervisor/options.h"
+#include "supervisor/secret.h"
+#include "supervisor/spawn.h"
+#include "supervisor/stdio.h"
+
+#define SENTENCE_BYTES 512
+
+/* What is opened while we may still be root. */
+struct resources {
+	struct spawn_spec spec;
+	int code_fd;
+};
+
+static int complain(const char *sentence, int exit_code)
+{
+	fprintf(stderr, "mcp-exec: %s\n", sentence);
+	return exit_code;
+}
+
+static int fail(const char *what, int error)
+{
+	fprintf(stderr, "mcp-exec: %s: %s.\n", what, strerror(-error));
+	return EXIT_INTERNAL;
+}
+
+static int read_config(struct config *config, struct options *options)
+{
+	char sentence[SENTENCE_BYTES] = "";
+	const char *level = options_lookup(options, "MCP_EXEC_LOG_LEVEL");
+
+	if (config_read(config, options_lookup, options, sentence, sizeof(sentence)) < 0)
+		return complain(sentence, EXIT_BAD_CONFIG);
+	/* stderr belongs to the program, unless somebody asked to see more. */
+	if (options->command == OPTIONS_RUN && (level == NULL || *level == '\0'))
+		config->log_level = LOG_ERROR;
+	log_set_level(config->log_level);
+	if (config->timeout_lowered)
+		log_event(LOG_WARN, "config.timeout_lowered",
+			  LOG_U64("default_timeout_s", config->default_timeout_s));
+	options_warn_unknown();
+	return 0;
+}
+
+static int open_code(const char *file)
+{
+	int fd;
+
+	if (strcmp(file, "-") == 0)
+		return fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	return fd >= 0 ? fd : -errno;
+}
+
+static int open_resources(struct resources *resources, const struct options *options,
+			  const struct config *config)
+{
+	char sentence[SENTENCE_BYTES] = "";
+
+	if (options->command == OPTIONS_RUN) {
+		resources->code_fd = open_code(options->file);
+		if (resources->code_fd < 0) {
+			fprintf(stderr, "mcp-exec: %s cannot be opened: %s.\n", options->file,
+				strerror(-resources->code_fd));
+			return EXIT_NO_INPUT;
+		}
+	}
+	if (spawn_open(&resources->spec, config, sentence, sizeof(sentence)) < 0)
+		return complain(sentence, EXIT_NO_SANDBOX);
+	return 0;
+}
+
+/* The working directory may be one that our user cannot read, or a file system that wants to be unmounted. */
+static int give_up_rights(const struct config *config)
+{
+	char sentence[SENTENCE_BYTES] = "";
+	int r;
+
+	if (harden_user(config->user, sentence, sizeof(sentence)) < 0)
+		return complain(sentence, EXIT_BAD_CONFIG);
+	if (chdir("/") < 0)
+		return fail("The working directory cannot be left", -errno);
+	r = harden_late();
+	return r < 0 ? fail("Privileges cannot be given up", r) : 0;
+}
+
+static int serve(const struct config *config, const struct spawn_spec *spec)
+{
+	if (isatty(STDIN_FILENO))
+		fputs("mcp-exec: waiting for an MCP client on standard input; for people there are "
+		      "\"mcp-exec run FILE\", \"mcp-exec check\" and \"mcp-exec --help\".\n",
+		      stderr);
+	log_event(LOG_INFO, "server.start", LOG_WORD("version", MCP_EXEC_VERSION),
+		  LOG_WORD("transport", "stdio"), LOG_SETTING("python", config->python));
+	return stdio_serve(config, spec);
+}
+
+static int report(const struct spawn_spec *spec, const char *mode, const char *extra)
+{
+	int r = spawn_report(spec, mode, extra);
+
+	return r < 0 ? fail("The worker cannot be started", r) : r;
+}
+
+static int run(const struct config *config, const struct resources *resources,
+	       const struct options *options)
+{
+	const struct run_options what = {
+		.code_fd = resources->code_fd,
+		.code_is_stdin = strcmp(options->file, "-") == 0,
+		.json = options->json,
+		.timeout = options->timeout,
+	};
+
+	return command_run(config, &resources->spec, &what);
+}
+
+static int execute(const struct config *config, const struct resources *resources,
+		   const struct options *options)
+{
+	const struct spawn_spec *spec = &resources->spec;
+
+	switch (options->command) {
+	case OPTIONS_RUN:
+		return run(config, resources, options);
+	case OPTIONS_CHECK:
+		return report(spec, "--check", options->strict ? "--strict" : NULL);
+	case OPTIONS_PRINT_POLICY:
+		return report(spec, "--print-policy", NULL);
+	case OPTIONS_SERVE:
+	case OPTIONS_VERSION:
+	case OPTIONS_HELP:
+		break;
+	}
+	return serve(config, spec);
+}
+
+static int start(struct options *options)
+{
+	struct resources resources = {.spec = {.worker_fd = -1}, .code_fd = -1};
+	struct config config;
+	int r = read_config(&config, options);
+
+	if (r == 0)
+		r = open_resources(&resources, options, &config);
+	if (r == 0)
+		r = give_up_rights(&config);
+	if (r == 0)
+		r = execute(&config, &resources, options);
+	cleanup_fd(&resources.code_fd);
+	cleanup_fd(&resources.spec.worker_fd);
+	return r;
+}
+
+/* Text for a person is only whole when it has reached its file. */
+static int finish_text(void)
+{
+	return fflush(stdout) == 0 ? 0 : EXIT_INTERNAL;
+}
+
+int main(int argc, char **argv)
+{
+	char sentence[SENTENCE_BYTES] = "";
+	struct options options;
+	int token = secret_take();
+	int r = fds_fill_standard();
+
+	if (token < 0)
+		return fail("MCP_EXEC_AUTH_TOKEN cannot be taken out of the environment", token);
+	if (r == 0)
+		r = harden_early();
+	if (r < 0)
+		return fail("The process cannot be protected", r);
+	/* No token is needed on stdio. */
+	secret_forget();
+	if (options_parse(&options, argc, argv, sentence, sizeof(sentence)) < 0)
+		return complain(sentence, EXIT_USAGE_ERROR);
+	if (options.command == OPTIONS_HELP) {
+		options_help(stdout);
+		return finish_text();
+	}
+	if (options.command == OPTIONS_VERSION) {
+		puts(MCP_EXEC_NAME " " MCP_EXEC_VERSION);
+		return finish_text();
+	}
+	return start(&options);
+}

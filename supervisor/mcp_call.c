@@ -1,0 +1,160 @@
+/* mcp_call - tools/call: from its request to the answer when its run has ended, and its
+ * cancellation.
+ *
+ * Theory of operation: what the answer needs outlives the message in a struct pending, which hangs
+ * on the call. It is freed where the call is: when the run ended, or when the call is cancelled.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/utf8.h"
+#include "supervisor/exec_tool.h"
+#include "supervisor/mcp_internal.h"
+
+#define TOOL_NAME "exec"
+/* So much of an unknown tool's name is repeated. */
+#define SHOWN_NAME_BYTES 64
+
+struct pending {
+	struct mcp *mcp;
+	struct mcp_reply reply; /* its id points to id */
+	bool with_structured;
+	char id[];
+};
+
+static bool with_structured(const struct mcp_reply *reply)
+{
+	return reply->modern || !mcp_older(session_version(reply->session), "2025-06-18");
+}
+
+static struct pending *pending_new(const struct mcp_request *request)
+{
+	const struct mcp_reply *reply = &request->reply;
+	struct pending *pending = malloc(sizeof(*pending) + reply->id.len);
+
+	if (!pending)
+		return NULL;
+	pending->mcp = request->mcp;
+	pending->reply = *reply;
+	pending->with_structured = with_structured(reply);
+	memcpy(pending->id, reply->id.data, reply->id.len);
+	pending->reply.id.data = pending->id;
+	return pending;
+}
+
+/* Lets go of a call that will get no other word. */
+static void forget(struct call *call)
+{
+	struct pending *pending = call->ctx;
+
+	session_remove(pending->reply.session, call);
+	if (pending->reply.batch)
+		batch_release(pending->reply.batch);
+	free(pending);
+	call_free(call);
+}
+
+static void on_ended(struct call *call, const struct outcome *outcome)
+{
+	struct pending *pending = call->ctx;
+
+	mcp_reply_result(&pending->reply, exec_tool_result(pending->mcp->config, &call->request,
+							   outcome, pending->with_structured));
+	forget(call);
+}
+
+static void submit(const struct mcp_request *request, struct call *call)
+{
+	struct pending *pending = pending_new(request);
+
+	if (!pending || session_add(request->reply.session, request->reply.id, call) < 0) {
+		free(pending);
+		call_free(call);
+		mcp_reply_result(&request->reply, NULL);
+		return;
+	}
+	if (pending->reply.batch)
+		batch_hold(pending->reply.batch);
+	call->ended = on_ended;
+	call->ctx = pending;
+	dispatch_submit(request->mcp->dispatch, call);
+}
+
+static void start(const struct mcp_request *request)
+{
+	_cleanup_(buf_clear) struct buf error = BUF_INIT;
+	struct call *call = call_new();
+	int err;
+
+	if (!call) {
+		mcp_reply_result(&request->reply, NULL);
+		return;
+	}
+	err = exec_tool_arguments(request->mcp->config, request->message, &call->request, &error);
+	if (err == 0) {
+		submit(request, call);
+		return;
+	}
+	call_free(call);
+	if (err == -EINVAL && error.error == 0)
+		mcp_reply_result(&request->reply, exec_tool_error(error.data, error.len));
+	else
+		mcp_reply_error(&request->reply, RPC_INTERNAL_ERROR,
+				"the program could not be stored", NULL);
+}
+
+static void refuse_tool(const struct mcp_request *request, const char *name)
+{
+	_cleanup_(buf_clear) struct buf text = BUF_INIT;
+	size_t len = strlen(name);
+
+	buf_add_string(&text, "Unknown tool: ");
+	buf_add(&text, name, len <= SHOWN_NAME_BYTES ? len : utf8_whole(name, SHOWN_NAME_BYTES));
+	buf_add_string(&text, len <= SHOWN_NAME_BYTES ? "" : "...");
+	buf_add_byte(&text, '\0');
+	mcp_reply_error(&request->reply, RPC_INVALID_PARAMS,
+			text.error ? "Unknown tool" : text.data, NULL);
+}
+
+void mcp_call_tool(const struct mcp_request *request)
+{
+	const cJSON *params = request->message->params;
+	const cJSON *arguments = rpc_get(params, "arguments");
+	const char *name = rpc_get_string(params, "name");
+
+	if (!name)
+		mcp_reply_error(&request->reply, RPC_INVALID_PARAMS,
+				"Invalid params: name must be a string", NULL);
+	else if (strcmp(name, TOOL_NAME) != 0)
+		refuse_tool(request, name);
+	else if (arguments && !cJSON_IsObject(arguments))
+		mcp_reply_error(&request->reply, RPC_INVALID_PARAMS,
+				"Invalid params: arguments must be an object", NULL);
+	else
+		start(request);
+}
+
+static void cancel(struct mcp *mcp, struct call *call)
+{
+	dispatch_cancel(mcp->dispatch, call);
+	forget(call);
+}
+
+void mcp_cancel(struct mcp *mcp, struct session *session, const struct rpc_message *message)
+{
+	struct slice id = message->scan.request_id;
+	struct call *call = id.data ? session_find(session, id) : NULL;
+
+	if (call)
+		cancel(mcp, call);
+}
+
+void mcp_end(struct mcp *mcp, struct session *session)
+{
+	struct call *call;
+
+	while ((call = session_any(session)))
+		cancel(mcp, call);
+}

@@ -1,0 +1,54 @@
+/* mcp_internal - what the files of mcp share: the way back of an answer, and one request on its
+ * way through them. */
+#ifndef SUPERVISOR_MCP_INTERNAL_H
+#define SUPERVISOR_MCP_INTERNAL_H
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+
+#include "supervisor/mcp.h"
+#include "supervisor/rpc.h"
+#include "supervisor/session.h"
+
+#define MCP_MODERN_VERSION "2026-07-28"
+#define MCP_LATEST_LEGACY_VERSION "2025-11-25"
+
+/* Where an answer goes and in which era's form. */
+struct mcp_reply {
+	struct session *session;
+	struct batch *batch; /* NULL: none */
+	struct slice id;
+	bool modern;
+};
+
+struct mcp_request {
+	struct mcp *mcp;
+	const struct rpc_message *message;
+	struct mcp_reply reply;
+};
+
+/* Answers with result, which it takes; NULL (memory is out) becomes an error. The modern era's
+ * members are added. */
+void mcp_reply_result(const struct mcp_reply *reply, cJSON *result);
+/* Answers with an error; data is borrowed and may be NULL. */
+void mcp_reply_error(const struct mcp_reply *reply, int code, const char *message,
+		     const cJSON *data);
+
+/* Says whether this revision, as it was negotiated (NULL: not at all), is older than a date. */
+bool mcp_older(const char *version, const char *date);
+/* Says whether a message carries a claim, and whether it claims a modern version that is served
+ * here. */
+bool mcp_has_claim(const struct rpc_message *message);
+bool mcp_claim_is_valid(const struct rpc_message *message);
+/* Checks the claim of a request and answers it with an error when it is not to be served. Returns
+ * whether it is. */
+bool mcp_accept_claim(const struct mcp_request *request);
+
+/* Serves a request by the table of its era, unknown methods included. */
+void mcp_serve(const struct mcp_request *request);
+/* tools/call. */
+void mcp_call_tool(const struct mcp_request *request);
+/* notifications/cancelled. */
+void mcp_cancel(struct mcp *mcp, struct session *session, const struct rpc_message *message);
+
+#endif

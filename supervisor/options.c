@@ -1,0 +1,252 @@
+/* options - reading the command line, and --help. */
+#include "supervisor/options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/version.h"
+#include "supervisor/config.h"
+
+#define PREFIX "MCP_EXEC_"
+
+/* The reading hand: where we are in argv. */
+struct cursor {
+	int argc;
+	char **argv;
+	int at;
+	char *error;
+	size_t error_size;
+};
+
+/* Flags that are no setting. */
+struct switch_flag {
+	const char *name;
+	bool has_value;
+	int becomes; /* the command that it is, or -1 */
+};
+
+enum { SWITCH_JSON, SWITCH_TIMEOUT, SWITCH_STRICT };
+
+static const struct switch_flag switches[] = {
+	[SWITCH_JSON] = {"json", false, -1},	 [SWITCH_TIMEOUT] = {"timeout", true, -1},
+	[SWITCH_STRICT] = {"strict", false, -1}, {"print-policy", false, OPTIONS_PRINT_POLICY},
+	{"version", false, OPTIONS_VERSION},	 {"help", false, OPTIONS_HELP},
+};
+
+#define SWITCHES (sizeof(switches) / sizeof(switches[0]))
+
+/* What was given on the command line is the operator's own; control characters in it still do not reach a terminal. */
+static int refuse(const struct cursor *cursor, const char *what, const char *argument, size_t len)
+{
+	char shown[64];
+	size_t n = len < sizeof(shown) - 1 ? len : sizeof(shown) - 1;
+
+	for (size_t i = 0; i < n; i++)
+		shown[i] = argument[i] >= ' ' && argument[i] <= '~' ? argument[i] : '?';
+	shown[n] = '\0';
+	snprintf(cursor->error, cursor->error_size, "%s \"%s\"; see mcp-exec --help.", what, shown);
+	return -EINVAL;
+}
+
+/* The value of a flag: behind its "=", or the next argument. NULL when there is none. */
+static const char *take_value(struct cursor *cursor, const char *equals)
+{
+	if (equals != NULL)
+		return equals + 1;
+	if (cursor->at + 1 >= cursor->argc)
+		return NULL;
+	return cursor->argv[++cursor->at];
+}
+
+static const struct switch_flag *find_switch(const char *name, size_t len)
+{
+	for (size_t i = 0; i < SWITCHES; i++)
+		if (strlen(switches[i].name) == len && memcmp(switches[i].name, name, len) == 0)
+			return &switches[i];
+	return NULL;
+}
+
+static size_t setting_place(const struct config_setting *setting)
+{
+	size_t i = 0;
+
+	while (config_setting(i) != setting)
+		i++;
+	return i;
+}
+
+static void apply_switch(struct options *options, const struct switch_flag *flag, const char *value)
+{
+	if (flag == &switches[SWITCH_JSON])
+		options->json = true;
+	else if (flag == &switches[SWITCH_STRICT])
+		options->strict = true;
+	else if (flag == &switches[SWITCH_TIMEOUT])
+		options->timeout = value;
+	else
+		options->command = (enum options_command)flag->becomes;
+}
+
+static int take_flag(struct options *options, struct cursor *cursor)
+{
+	const char *name = cursor->argv[cursor->at] + 2;
+	const char *equals = strchr(name, '=');
+	size_t len = equals != NULL ? (size_t)(equals - name) : strlen(name);
+	const struct config_setting *setting = config_find_flag(name, len);
+	const struct switch_flag *flag = find_switch(name, len);
+	bool has_value = setting != NULL || (flag != NULL && flag->has_value);
+	const char *value = has_value ? take_value(cursor, equals) : NULL;
+
+	if (setting == NULL && flag == NULL)
+		return refuse(cursor, "There is no flag", name - 2, len + 2);
+	if (has_value && value == NULL)
+		return refuse(cursor, "A value is missing behind", name - 2, len + 2);
+	if (!has_value && equals != NULL)
+		return refuse(cursor, "No value may follow", name - 2, len + 2);
+	if (setting != NULL)
+		options->values[setting_place(setting)] = value;
+	else
+		apply_switch(options, flag, value);
+	return 0;
+}
+
+static int take_word(struct options *options, const struct cursor *cursor, size_t nth)
+{
+	const char *word = cursor->argv[cursor->at];
+
+	if (nth == 0 && strcmp(word, "run") == 0)
+		options->command = OPTIONS_RUN;
+	else if (nth == 0 && strcmp(word, "check") == 0)
+		options->command = OPTIONS_CHECK;
+	else if (nth == 0)
+		return refuse(cursor, "There is no command", word, strlen(word));
+	else if (options->command == OPTIONS_RUN && options->file == NULL)
+		options->file = word;
+	else
+		return refuse(cursor, "There is one argument too many:", word, strlen(word));
+	return 0;
+}
+
+/* --help and --version win over everything; the rest has to fit its command. */
+static int check_together(const struct options *options, const struct cursor *cursor)
+{
+	if (options->command == OPTIONS_HELP || options->command == OPTIONS_VERSION)
+		return 0;
+	if (options->command == OPTIONS_RUN && options->file == NULL)
+		return refuse(cursor, "A file, or - for standard input, is missing behind", "run",
+			      3);
+	if (options->json && options->command != OPTIONS_RUN)
+		return refuse(cursor, "Only run takes", "--json", 6);
+	if (options->timeout != NULL && options->command != OPTIONS_RUN)
+		return refuse(cursor, "Only run takes", "--timeout", 9);
+	if (options->strict && options->command != OPTIONS_CHECK)
+		return refuse(cursor, "Only check takes", "--strict", 8);
+	return 0;
+}
+
+int options_parse(struct options *options, int argc, char **argv, char *error, size_t error_size)
+{
+	struct cursor cursor = {argc, argv, 1, error, error_size};
+	bool flags_ended = false;
+	size_t words = 0;
+
+	*options = (struct options){.command = OPTIONS_SERVE};
+	for (; cursor.at < argc; cursor.at++) {
+		const char *argument = argv[cursor.at];
+		int r;
+
+		if (!flags_ended && strcmp(argument, "--") == 0) {
+			flags_ended = true;
+			continue;
+		}
+		if (!flags_ended && strncmp(argument, "--", 2) == 0)
+			r = take_flag(options, &cursor);
+		else if (!flags_ended && argument[0] == '-' && argument[1] != '\0')
+			r = refuse(&cursor, "There is no flag", argument, strlen(argument));
+		else
+			r = take_word(options, &cursor, words++);
+		if (r < 0)
+			return r;
+	}
+	return check_together(options, &cursor);
+}
+
+const char *options_lookup(void *ctx, const char *variable)
+{
+	const struct options *options = ctx;
+	const struct config_setting *setting;
+
+	for (size_t i = 0; (setting = config_setting(i)) != NULL; i++)
+		if (strcmp(setting->variable, variable) == 0 && options->values[i] != NULL &&
+		    options->values[i][0] != '\0')
+			return options->values[i];
+	return getenv(variable);
+}
+
+/* Known to other versions of the server, and without a meaning on stdio. */
+static bool is_known_elsewhere(const char *name)
+{
+	return strcmp(name, PREFIX "AUTH_TOKEN") == 0 || strcmp(name, PREFIX "ADDR") == 0;
+}
+
+static bool is_setting(const char *name)
+{
+	const struct config_setting *setting;
+
+	for (size_t i = 0; (setting = config_setting(i)) != NULL; i++)
+		if (strcmp(setting->variable, name) == 0)
+			return true;
+	return false;
+}
+
+/* Names only: what stands behind an unknown name may be a secret with a typing error in it. */
+void options_warn_unknown(void)
+{
+	for (char **entry = environ; entry != NULL && *entry != NULL; entry++) {
+		char name[64];
+		size_t len = strcspn(*entry, "=");
+
+		if (strncmp(*entry, PREFIX, strlen(PREFIX)) != 0)
+			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)(len < 63 ? len : 63), *entry);
+		if (!is_setting(name) && !is_known_elsewhere(name))
+			log_event(LOG_WARN, "config.unknown", LOG_SETTING("variable", name));
+	}
+}
+
+static void help_setting(FILE *out, const struct config_setting *setting)
+{
+	fprintf(out, "  --%-18s %-27s %s", setting->flag, setting->variable, setting->help);
+	if (setting->kind == CONFIG_CHOICE)
+		fprintf(out, ": %s", setting->choices);
+	if (setting->preset[0] != '\0')
+		fprintf(out, " (%s)", setting->preset);
+	fputc('\n', out);
+}
+
+void options_help(FILE *out)
+{
+	const struct config_setting *setting;
+
+	fputs("mcp-exec " MCP_EXEC_VERSION
+	      " - an MCP server with one tool, exec: Python in a fresh sandbox per run\n\n"
+	      "  mcp-exec [FLAGS]                            serve an MCP client on stdin and "
+	      "stdout\n"
+	      "  mcp-exec run FILE|- [--json] [--timeout N]  run one program in a sandbox\n"
+	      "  mcp-exec check [--strict]                   build a sandbox and show its walls\n"
+	      "  mcp-exec --print-policy                     show every rule of the sandbox\n"
+	      "  mcp-exec --version | --help\n\n"
+	      "Settings: a flag (--name value or --name=value) wins over its variable; an empty "
+	      "one "
+	      "counts as\nnot set. Defaults are in parentheses.\n\n",
+	      out);
+	for (size_t i = 0; (setting = config_setting(i)) != NULL; i++)
+		help_setting(out, setting);
+	fputs("\nExit codes of run: the program's own, 128+N when signal N ended it, 124 when it "
+	      "timed out,\n64 for bad usage, 66 when FILE cannot be read, 69 when there is no "
+	      "sandbox. 78: a bad setting.\n",
+	      out);
+}

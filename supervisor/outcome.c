@@ -1,0 +1,173 @@
+/* outcome - the limit and the signal behind the end of a run. */
+#include "supervisor/outcome.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "common/frame.h"
+
+/* A piece of what the program wrote. */
+struct line {
+	const char *text;
+	size_t len;
+};
+
+static bool is_blank(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* The last line that is not blank, without blanks at its end; that of a traceback names the
+ * exception. */
+static struct line last_line(const struct blob_view *view)
+{
+	size_t end = view->size, start;
+
+	while (end > 0 && is_blank(view->data[end - 1]))
+		end--;
+	for (start = end; start > 0 && view->data[start - 1] != '\n'; start--)
+		;
+	return (struct line){view->data + start, end - start};
+}
+
+static bool starts_with(struct line line, const char *prefix)
+{
+	size_t len = strlen(prefix);
+
+	return line.len >= len && memcmp(line.text, prefix, len) == 0;
+}
+
+static bool ends_with(struct line line, const char *suffix)
+{
+	size_t len = strlen(suffix);
+
+	return line.len >= len && memcmp(line.text + line.len - len, suffix, len) == 0;
+}
+
+static bool is_dotted_name(struct line name)
+{
+	for (size_t i = 0; i < name.len; i++)
+		if (!isalnum((unsigned char)name.text[i]) && name.text[i] != '_' &&
+		    name.text[i] != '.')
+			return false;
+	return name.len > 0;
+}
+
+/* "MemoryError", "MemoryError: …", and numpy's "numpy.core._exceptions._ArrayMemoryError: …",
+ * whose module was renamed more than once. */
+static bool is_memory_error(struct line line)
+{
+	const char *colon = memchr(line.text, ':', line.len);
+	struct line name = {line.text, colon ? (size_t)(colon - line.text) : line.len};
+
+	if (!is_dotted_name(name))
+		return false;
+	return (name.len == strlen("MemoryError") && starts_with(name, "MemoryError")) ||
+	       (starts_with(name, "numpy.") && ends_with(name, "MemoryError"));
+}
+
+/* Says whether the line is that of an OSError of this class and number: "OSError: [Errno 28] …". */
+static bool is_os_error(struct line line, const char *class, int number)
+{
+	size_t at = strlen(class);
+	int value = 0;
+
+	if (!starts_with(line, class))
+		return false;
+	line = (struct line){line.text + at, line.len - at};
+	if (!starts_with(line, ": [Errno "))
+		return false;
+	at = strlen(": [Errno ");
+	for (; at < line.len && isdigit((unsigned char)line.text[at]) && value < 1000; at++)
+		value = value * 10 + (line.text[at] - '0');
+	return at < line.len && line.text[at] == ']' && value == number;
+}
+
+static bool met_cpu_time(const struct frame_done *done)
+{
+	return done->signal == SIGXCPU ||
+	       (done->signal == SIGKILL && (done->flags & FRAME_CPU_USED_UP));
+}
+
+static bool met_processes(struct line line)
+{
+	return is_os_error(line, "BlockingIOError", EAGAIN) ||
+	       starts_with(line, "RuntimeError: can't start new thread");
+}
+
+/* For a program that failed. */
+static const char *limit_of_failure(const struct outcome *outcome)
+{
+	const struct frame_done *done = &outcome->done;
+	struct line line = last_line(&outcome->err);
+
+	if (met_cpu_time(done))
+		return "cpu_time";
+	if ((done->flags & FRAME_MEMORY_KILLED) || is_memory_error(line))
+		return "memory";
+	if (met_processes(line))
+		return "processes";
+	if ((done->flags & FRAME_DISK_FULL) || is_os_error(line, "OSError", ENOSPC))
+		return "disk";
+	return NULL;
+}
+
+const char *outcome_limit(const struct outcome *outcome)
+{
+	const struct frame_done *done = &outcome->done;
+	const char *limit = NULL;
+
+	if (done->flags & FRAME_TIMED_OUT)
+		return "wall_time";
+	if (done->exit_code != 0 || done->signal != 0)
+		limit = limit_of_failure(outcome);
+	if (!limit && (done->flags & FRAME_TRUNCATED))
+		limit = "output";
+	return limit;
+}
+
+#define REAL_TIME_NAMES(X)                                                                         \
+	X(0)                                                                                       \
+	X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16)     \
+		X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29)      \
+			X(30)
+
+static const char *real_time_name(unsigned int number)
+{
+#define REAL_TIME_NAME(n) "SIGRTMIN+" #n,
+	static const char *const names[] = {REAL_TIME_NAMES(REAL_TIME_NAME)};
+#undef REAL_TIME_NAME
+	unsigned int first = (unsigned int)SIGRTMIN;
+
+	if (number < first || number - first >= sizeof(names) / sizeof(names[0]))
+		return "unknown signal";
+	return names[number - first];
+}
+
+#define SIGNALS(X)                                                                                 \
+	X(SIGHUP)                                                                                  \
+	X(SIGINT) X(SIGQUIT) X(SIGILL) X(SIGTRAP) X(SIGABRT) X(SIGBUS) X(SIGFPE) X(SIGKILL)        \
+		X(SIGUSR1) X(SIGSEGV) X(SIGUSR2) X(SIGPIPE) X(SIGALRM) X(SIGTERM) X(SIGCHLD)       \
+			X(SIGCONT) X(SIGSTOP) X(SIGTSTP) X(SIGTTIN) X(SIGTTOU) X(SIGURG)           \
+				X(SIGXCPU) X(SIGXFSZ) X(SIGVTALRM) X(SIGPROF) X(SIGWINCH) X(SIGIO) \
+					X(SIGPWR) X(SIGSYS)
+
+const char *outcome_signal(const struct outcome *outcome)
+{
+#define SIGNAL_NAME(symbol) {symbol, #symbol},
+	static const struct {
+		unsigned int number;
+		const char *name;
+	} signals[] = {SIGNALS(SIGNAL_NAME)};
+#undef SIGNAL_NAME
+	unsigned int number = outcome->done.signal;
+
+	if (number == 0)
+		return NULL;
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		if (signals[i].number == number)
+			return signals[i].name;
+	return real_time_name(number);
+}

@@ -1,0 +1,361 @@
+/* stdio - theory of operation
+ *
+ * One loop iteration at a time: libevent calls back for input, output, signals, the parent and a slow tick; after each
+ * iteration `finished` looks whether there is a reason to go. So nothing is freed within a callback.
+ *
+ * Descriptors 0 and 1 are shared with whoever started us, and so are their flags: O_NONBLOCK is never set on them.
+ * Sockets (Node gives its children socketpairs) are read and written with MSG_DONTWAIT; of anything else at most
+ * PIPE_BUF bytes are written when poll(2) says so, which a pipe takes without blocking (pipe(7)).
+ *
+ * A reader of stdout that goes away shows as POLLERR on a pipe and POLLHUP on a socket, with no events asked for. It is
+ * looked for in the tick and not by an event: EV_CLOSED is known to epoll alone, which cannot watch files, and EV_READ
+ * on a socket that is stdin and stdout at once would report every message.
+ */
+#include "supervisor/stdio.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/pidfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "supervisor/commands.h"
+#include "supervisor/dispatch.h"
+#include "supervisor/lines.h"
+#include "supervisor/mcp.h"
+#include "supervisor/session.h"
+
+#define READ_BYTES 65536
+#define WRITE_BYTES 4096 /* PIPE_BUF */
+#define PAUSE_BYTES ((size_t)16 * 1024 * 1024)
+#define RESUME_BYTES ((size_t)1024 * 1024)
+#define TICK_MS 500
+#define PAUSED_TICK_MS 100
+#define LAST_ANSWERS_MS 1000
+#define LAST_TICK_MS 50
+#define LAST_FLUSH_MS 100
+
+enum { ON_TERM, ON_INT, ON_HUP, ON_INPUT, ON_OUTPUT, ON_PARENT, ON_TICK, N_EVENTS };
+
+struct stdio {
+	struct mcp mcp;
+	struct session *session;
+	struct event_base *base;
+	struct event *events[N_EVENTS]; /* NULL: not watched */
+	struct lines lines;
+	struct buf out;
+	size_t sent; /* bytes at the front of out that are written already */
+	int parent_fd;
+	bool input_is_socket;
+	bool output_is_socket;
+	bool paused; /* the client does not read its answers: nothing new is read or started */
+	bool input_ended;
+	uint64_t last_ms; /* after the end of input: when to stop waiting */
+	bool leaving;	  /* a signal came or the parent is gone: end at once */
+	bool reader_gone; /* the same, and nothing can be written */
+	bool broken;	  /* the same, because memory is out */
+};
+
+static size_t waiting_bytes(const struct stdio *stdio)
+{
+	return stdio->out.len - stdio->sent;
+}
+
+static bool is_socket(int fd)
+{
+	struct stat status;
+
+	return fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode);
+}
+
+/* Says whether the other end of a descriptor is gone. */
+static bool is_gone(int fd)
+{
+	struct pollfd ended = {.fd = fd};
+
+	return poll(&ended, 1, 0) == 1 && (ended.revents & (POLLERR | POLLHUP)) != 0;
+}
+
+static int set_tick(struct stdio *stdio, suseconds_t ms)
+{
+	const struct timeval tick = {.tv_usec = ms * 1000};
+
+	return event_add(stdio->events[ON_TICK], &tick);
+}
+
+/*** Output ***/
+
+static void send_message(void *ctx, const char *text, size_t len)
+{
+	struct stdio *stdio = ctx;
+
+	buf_add(&stdio->out, text, len);
+	buf_add_byte(&stdio->out, '\n');
+	if (stdio->out.error != 0)
+		stdio->broken = true;
+	else
+		event_add(stdio->events[ON_OUTPUT], NULL);
+}
+
+/* Moves what is left to the front, rarely: each move costs as much as there is. */
+static void forget_sent(struct stdio *stdio)
+{
+	if (stdio->sent == stdio->out.len)
+		buf_reset(&stdio->out);
+	else if (stdio->sent >= stdio->out.len / 2)
+		buf_consume(&stdio->out, stdio->sent);
+	else
+		return;
+	stdio->sent = 0;
+}
+
+static void write_some(struct stdio *stdio)
+{
+	const char *data = stdio->out.data + stdio->sent;
+	size_t len = waiting_bytes(stdio);
+	ssize_t n;
+
+	if (stdio->output_is_socket)
+		n = send(STDOUT_FILENO, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	else
+		n = write(STDOUT_FILENO, data, len < WRITE_BYTES ? len : WRITE_BYTES);
+	if (n < 0 && errno != EAGAIN && errno != EINTR)
+		stdio->reader_gone = true;
+	if (n > 0)
+		stdio->sent += (size_t)n;
+	forget_sent(stdio);
+}
+
+static void set_paused(struct stdio *stdio, bool paused)
+{
+	if (stdio->paused == paused)
+		return;
+	stdio->paused = paused;
+	log_event(LOG_DEBUG, "stdio.hold", LOG_BOOL("hold", paused));
+	set_tick(stdio, paused ? PAUSED_TICK_MS : TICK_MS);
+	if (paused)
+		event_del(stdio->events[ON_INPUT]);
+	else if (!stdio->input_ended)
+		event_add(stdio->events[ON_INPUT], NULL);
+	dispatch_hold(stdio->mcp.dispatch, paused);
+}
+
+static void on_output(evutil_socket_t fd, short what, void *ctx)
+{
+	struct stdio *stdio = ctx;
+
+	(void)fd;
+	(void)what;
+	if (waiting_bytes(stdio) > 0)
+		write_some(stdio);
+	if (waiting_bytes(stdio) == 0)
+		event_del(stdio->events[ON_OUTPUT]);
+	if (waiting_bytes(stdio) <= RESUME_BYTES)
+		set_paused(stdio, false);
+}
+
+/*** Input ***/
+
+static void handle_line(void *ctx, const char *text, size_t len)
+{
+	struct stdio *stdio = ctx;
+
+	if (text == NULL)
+		mcp_refuse_long(&stdio->mcp, stdio->session);
+	else
+		mcp_handle(&stdio->mcp, stdio->session, text, len);
+}
+
+static void end_input(struct stdio *stdio)
+{
+	if (stdio->input_ended)
+		return;
+	stdio->input_ended = true;
+	stdio->last_ms = clock_ms() + LAST_ANSWERS_MS;
+	set_tick(stdio, LAST_TICK_MS);
+	event_del(stdio->events[ON_INPUT]);
+	lines_end(&stdio->lines, handle_line, stdio);
+}
+
+static void on_input(evutil_socket_t fd, short what, void *ctx)
+{
+	struct stdio *stdio = ctx;
+	char data[READ_BYTES];
+	ssize_t n;
+
+	(void)what;
+	if (stdio->input_is_socket)
+		n = recv(fd, data, sizeof(data), MSG_DONTWAIT);
+	else
+		n = read(fd, data, sizeof(data));
+	if (n > 0)
+		lines_feed(&stdio->lines, data, (size_t)n, handle_line, stdio);
+	else if (n == 0 || (errno != EAGAIN && errno != EINTR))
+		end_input(stdio);
+	if (waiting_bytes(stdio) > PAUSE_BYTES)
+		set_paused(stdio, true);
+}
+
+/*** Ends ***/
+
+static void on_leave(evutil_socket_t fd, short what, void *ctx)
+{
+	struct stdio *stdio = ctx;
+
+	(void)fd;
+	(void)what;
+	stdio->leaving = true;
+}
+
+/* While paused nobody reads stdin, so its end would not be seen. */
+static void on_tick(evutil_socket_t fd, short what, void *ctx)
+{
+	struct stdio *stdio = ctx;
+
+	(void)fd;
+	(void)what;
+	if (is_gone(STDOUT_FILENO))
+		stdio->reader_gone = true;
+	if (waiting_bytes(stdio) > PAUSE_BYTES)
+		set_paused(stdio, true);
+	if (stdio->paused && is_gone(STDIN_FILENO))
+		end_input(stdio);
+}
+
+static bool finished(const struct stdio *stdio)
+{
+	if (stdio->leaving || stdio->reader_gone || stdio->broken)
+		return true;
+	if (!stdio->input_ended)
+		return false;
+	if (dispatch_pending(stdio->mcp.dispatch) == 0 && waiting_bytes(stdio) == 0)
+		return true;
+	return clock_ms() >= stdio->last_ms;
+}
+
+static void flush_rest(struct stdio *stdio)
+{
+	uint64_t until = clock_ms() + LAST_FLUSH_MS;
+	struct pollfd writable = {.fd = STDOUT_FILENO, .events = POLLOUT};
+
+	while (waiting_bytes(stdio) > 0 && !stdio->reader_gone) {
+		uint64_t now = clock_ms();
+
+		if (now >= until || poll(&writable, 1, (int)(until - now)) != 1)
+			return;
+		write_some(stdio);
+	}
+}
+
+/*** Beginning ***/
+
+/* A parent of 0 is in another pid namespace, 1 is init, which is nobody's client. A parent that ended before it could
+ * be watched has left us to another one by now. */
+static void watch_parent(struct stdio *stdio)
+{
+	pid_t parent = getppid();
+
+	if (parent <= 1)
+		return;
+	stdio->parent_fd = pidfd_open(parent, 0);
+	if (stdio->parent_fd < 0)
+		return;
+	if (getppid() != parent)
+		stdio->leaving = true;
+	stdio->events[ON_PARENT] =
+		event_new(stdio->base, stdio->parent_fd, EV_READ, on_leave, stdio);
+	if (stdio->events[ON_PARENT] != NULL)
+		event_add(stdio->events[ON_PARENT], NULL);
+}
+
+/* EV_FEATURE_FDS: stdin may be a file, which epoll refuses. */
+static struct event_base *make_base(void)
+{
+	struct event_config *wanted = event_config_new();
+	struct event_base *base = NULL;
+
+	if (wanted != NULL && event_config_require_features(wanted, EV_FEATURE_FDS) == 0)
+		base = event_base_new_with_config(wanted);
+	if (wanted != NULL)
+		event_config_free(wanted);
+	return base;
+}
+
+static int add_events(struct stdio *stdio)
+{
+	struct event_base *base = stdio->base;
+	struct event **events = stdio->events;
+
+	events[ON_TERM] = evsignal_new(base, SIGTERM, on_leave, stdio);
+	events[ON_INT] = evsignal_new(base, SIGINT, on_leave, stdio);
+	events[ON_HUP] = evsignal_new(base, SIGHUP, on_leave, stdio);
+	events[ON_INPUT] = event_new(base, STDIN_FILENO, EV_READ | EV_PERSIST, on_input, stdio);
+	events[ON_OUTPUT] = event_new(base, STDOUT_FILENO, EV_WRITE | EV_PERSIST, on_output, stdio);
+	events[ON_TICK] = event_new(base, -1, EV_PERSIST, on_tick, stdio);
+	for (int i = 0; i < N_EVENTS; i++) {
+		if (i == ON_PARENT)
+			continue;
+		if (events[i] == NULL || event_add(events[i], NULL) < 0)
+			return -ENOMEM;
+	}
+	return set_tick(stdio, TICK_MS);
+}
+
+static int stdio_init(struct stdio *stdio, const struct config *config,
+		      const struct spawn_spec *spec)
+{
+	int r;
+
+	*stdio = (struct stdio){.parent_fd = -1, .mcp = {.config = config}};
+	lines_init(&stdio->lines, config_message_max(config));
+	stdio->input_is_socket = is_socket(STDIN_FILENO);
+	stdio->output_is_socket = is_socket(STDOUT_FILENO);
+	stdio->base = make_base();
+	stdio->session = session_new(send_message, stdio);
+	if (stdio->base == NULL || stdio->session == NULL)
+		return -ENOMEM;
+	r = add_events(stdio);
+	if (r < 0)
+		return r;
+	watch_parent(stdio);
+	return dispatch_new(stdio->base, spec, &stdio->mcp.dispatch);
+}
+
+static void stdio_clear(struct stdio *stdio)
+{
+	if (stdio->mcp.dispatch != NULL)
+		mcp_end(&stdio->mcp, stdio->session);
+	dispatch_free(stdio->mcp.dispatch);
+	session_free(stdio->session);
+	for (int i = 0; i < N_EVENTS; i++)
+		if (stdio->events[i] != NULL)
+			event_free(stdio->events[i]);
+	if (stdio->base != NULL)
+		event_base_free(stdio->base);
+	cleanup_fd(&stdio->parent_fd);
+	lines_clear(&stdio->lines);
+	buf_clear(&stdio->out);
+}
+
+int stdio_serve(const struct config *config, const struct spawn_spec *spec)
+{
+	_cleanup_(stdio_clear) struct stdio stdio;
+	int r = stdio_init(&stdio, config, spec);
+
+	if (r < 0) {
+		log_event(LOG_ERROR, "stdio.failed", LOG_ERRNO("errno", r));
+		return EXIT_INTERNAL;
+	}
+	while (!finished(&stdio))
+		event_base_loop(stdio.base, EVLOOP_ONCE);
+	flush_rest(&stdio);
+	log_event(LOG_INFO, "stdio.end", LOG_BOOL("input_ended", stdio.input_ended),
+		  LOG_U64("pending", dispatch_pending(stdio.mcp.dispatch)));
+	return stdio.broken ? EXIT_INTERNAL : 0;
+}

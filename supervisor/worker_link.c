@@ -1,0 +1,410 @@
+/* worker_link - theory of operation
+ *
+ * The link owns one worker process, one end of the socket to it, and two timers. `begin` starts a worker (at once or
+ * after the back-off); `limit` is the watchdog, armed while an answer is due: READY while STARTING, DONE or FAIL while
+ * BUSY. One frame is received per wake-up of the loop and judged by the state alone: each state knows which types it
+ * may get, and anything else ends the worker. There is no resynchronisation.
+ *
+ * Every end of a worker goes through bring_down: the socket is closed, which tells the worker to kill its sandboxes and
+ * exit; after a short grace it is killed; it is always reaped, so that its pid is never in doubt.
+ *
+ * As pid 1 of a container we inherit what loses its parent, and reap it: a sandbox's init only vanishes when the
+ * processes that were in it are waited for.
+ */
+#include "supervisor/worker_link.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/pidfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/version.h"
+
+#define START_LIMIT_MS 20000
+#define RUN_SLACK_MS 10000 /* beyond the deadline of a run, and after a cancel */
+#define LOST_GRACE_MS 50
+#define FREE_GRACE_MS 300
+#define BACKOFF_MIN_MS 100
+#define BACKOFF_MAX_MS 5000
+#define SETTLED_MS 10000 /* a worker that lived this long did not die quickly */
+
+struct worker_link {
+	const struct spawn_spec *spec;
+	struct link_events events;
+	void *ctx;
+	struct event_base *base;
+	struct event *begin;
+	struct event *limit;
+	struct event *readable; /* NULL while DOWN */
+	struct event *child;	/* NULL unless we are pid 1 */
+	enum link_state state;
+	pid_t pid; /* 0 while DOWN */
+	int sock;
+	uint64_t run_id; /* while BUSY */
+	uint64_t output_max_bytes;
+	uint64_t begun_ms;   /* clock_ms when the worker was started */
+	uint64_t backoff_ms; /* 0: the next start is not delayed */
+	uint64_t not_before_ms;
+	uint32_t layers;
+	uint32_t python;
+};
+
+static void arm(struct event *timer, uint64_t ms)
+{
+	const struct timeval delay = {.tv_sec = (time_t)(ms / 1000),
+				      .tv_usec = (suseconds_t)(ms % 1000 * 1000)};
+
+	event_add(timer, &delay);
+}
+
+/* Waits for a process, kills it when the grace is over, and reaps it. Returns its wait status. */
+static int reap(pid_t pid, int grace_ms)
+{
+	_cleanup_fd_ int handle = pidfd_open(pid, 0);
+	struct pollfd ended = {.fd = handle, .events = POLLIN};
+	int status = 0;
+
+	if (handle < 0 || poll(&ended, 1, grace_ms) != 1)
+		kill(pid, SIGKILL);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return status;
+}
+
+/* The worker itself is left alone, even when it is dead already: bring_down waits for it by its pid. */
+static void reap_orphans(struct worker_link *link)
+{
+	siginfo_t info = {.si_pid = 0};
+
+	while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0 &&
+	       info.si_pid != link->pid) {
+		waitpid(info.si_pid, NULL, 0);
+		info.si_pid = 0;
+	}
+}
+
+static void on_child(evutil_socket_t number, short what, void *ctx)
+{
+	(void)number;
+	(void)what;
+	reap_orphans(ctx);
+}
+
+/* A worker that dies young delays its successor, twice as long each time. */
+static void note_death(struct worker_link *link)
+{
+	if (clock_ms() - link->begun_ms >= SETTLED_MS)
+		link->backoff_ms = 0;
+	else if (link->backoff_ms == 0)
+		link->backoff_ms = BACKOFF_MIN_MS;
+	else if (link->backoff_ms < BACKOFF_MAX_MS / 2)
+		link->backoff_ms *= 2;
+	else
+		link->backoff_ms = BACKOFF_MAX_MS;
+	link->not_before_ms = clock_ms() + link->backoff_ms;
+}
+
+/* Ends the worker, whatever it does, and returns its wait status. */
+static int bring_down(struct worker_link *link, int grace_ms)
+{
+	int status;
+
+	if (link->readable != NULL)
+		event_free(link->readable);
+	link->readable = NULL;
+	event_del(link->limit);
+	cleanup_fd(&link->sock);
+	link->state = LINK_DOWN;
+	if (link->pid == 0)
+		return 0;
+	status = reap(link->pid, grace_ms);
+	link->pid = 0;
+	if (link->child != NULL)
+		reap_orphans(link);
+	return status;
+}
+
+static void give_up(struct worker_link *link, unsigned int stage, int error)
+{
+	if (stage == STAGE_INTERPRETER)
+		log_event(LOG_ERROR, "worker.unusable", LOG_STAGE("stage", stage),
+			  LOG_I64("reason", error));
+	else
+		log_event(LOG_ERROR, "worker.unusable", LOG_STAGE("stage", stage),
+			  LOG_ERRNO("errno", error));
+	link->events.unusable(link->ctx, stage, error);
+}
+
+/* The worker is gone or not to be trusted: grace_ms is 0 for the latter. error tells a start that failed why. */
+static void lose(struct worker_link *link, int grace_ms, int error)
+{
+	const struct outcome lost = {.kind = OUTCOME_LOST};
+	enum link_state before = link->state;
+	uint64_t run_id = link->run_id;
+	int status = bring_down(link, grace_ms);
+
+	note_death(link);
+	log_event(LOG_ERROR, "worker.lost", LOG_ERRNO("errno", error),
+		  LOG_I64("exit", WIFEXITED(status) ? WEXITSTATUS(status) : -1),
+		  LOG_I64("signal", WIFSIGNALED(status) ? WTERMSIG(status) : 0),
+		  LOG_U64("backoff_ms", link->backoff_ms));
+	if (before == LINK_STARTING)
+		give_up(link, STAGE_WORKER, error);
+	else if (before == LINK_BUSY)
+		link->events.ended(link->ctx, run_id, &lost);
+}
+
+/* The receiver of ended may already have given the next run. */
+static void end_run(struct worker_link *link, const struct outcome *outcome)
+{
+	event_del(link->limit);
+	link->state = LINK_IDLE;
+	link->backoff_ms = 0;
+	link->events.ended(link->ctx, link->run_id, outcome);
+	if (link->state == LINK_IDLE)
+		link->events.idle(link->ctx);
+}
+
+static int take_ready(struct worker_link *link, const struct frame *frame)
+{
+	if (frame->ready.build_id != (uint64_t)BUILD_ID)
+		return -EPROTO;
+	event_del(link->limit);
+	link->layers = frame->ready.layers;
+	link->python = frame->ready.python_version;
+	link->state = LINK_IDLE;
+	log_event(LOG_INFO, "worker.ready", LOG_U64("layers", link->layers),
+		  LOG_U64("python", link->python), LOG_U64("ms", clock_ms() - link->begun_ms));
+	link->events.idle(link->ctx);
+	return 0;
+}
+
+/* A worker that says why it cannot work did not die: the next call may try again at once. */
+static int take_refusal(struct worker_link *link, const struct frame *frame)
+{
+	bring_down(link, LOST_GRACE_MS);
+	give_up(link, frame->fail.stage, frame->fail.error);
+	return 0;
+}
+
+/* Both outputs share one cap, whatever the worker says it kept to. */
+static int take_done(struct worker_link *link, const struct frame *frame, const int fds[FRAME_FDS])
+{
+	_cleanup_(blob_view_clear) struct blob_view out = {.size = 0};
+	_cleanup_(blob_view_clear) struct blob_view err = {.size = 0};
+	struct outcome outcome = {.kind = OUTCOME_DONE, .done = frame->done};
+	int r = blob_view(fds[0], link->output_max_bytes, &out);
+
+	if (r == 0)
+		r = blob_view(fds[1], link->output_max_bytes - out.size, &err);
+	if (r < 0)
+		return r;
+	outcome.out = out;
+	outcome.err = err;
+	end_run(link, &outcome);
+	return 0;
+}
+
+static int take_failure(struct worker_link *link, const struct frame *frame)
+{
+	const struct outcome failed = {
+		.kind = OUTCOME_FAILED, .stage = frame->fail.stage, .error = frame->fail.error};
+
+	end_run(link, &failed);
+	return 0;
+}
+
+/* What a frame means in this state. Returns 0, or a negative errno for a frame that must not come now. */
+static int take(struct worker_link *link, const struct frame *frame, const int fds[FRAME_FDS])
+{
+	if (link->state == LINK_STARTING && frame->type == FRAME_READY)
+		return take_ready(link, frame);
+	if (link->state == LINK_STARTING && frame->type == FRAME_FAIL && frame->id == 0)
+		return take_refusal(link, frame);
+	if (link->state != LINK_BUSY || frame->id != link->run_id)
+		return -EPROTO;
+	if (frame->type == FRAME_DONE)
+		return take_done(link, frame, fds);
+	return frame->type == FRAME_FAIL ? take_failure(link, frame) : -EPROTO;
+}
+
+static void on_readable(evutil_socket_t sock, short what, void *ctx)
+{
+	struct worker_link *link = ctx;
+	int fds[FRAME_FDS] = {-1, -1};
+	struct frame frame;
+	int r = frame_recv(sock, &frame, fds, FRAME_TO_SUPERVISOR);
+
+	(void)what;
+	if (r == -EAGAIN || r == -EINTR)
+		return;
+	if (r == 0) {
+		lose(link, LOST_GRACE_MS, ECHILD);
+		return;
+	}
+	if (r > 0)
+		r = take(link, &frame, fds);
+	cleanup_fd(&fds[0]);
+	cleanup_fd(&fds[1]);
+	if (r < 0)
+		lose(link, 0, r == -ECONNRESET ? ECHILD : -r);
+}
+
+static void on_limit(evutil_socket_t none, short what, void *ctx)
+{
+	(void)none;
+	(void)what;
+	lose(ctx, 0, ETIMEDOUT);
+}
+
+static int begin(struct worker_link *link)
+{
+	int r = spawn_worker(link->spec, &link->pid, &link->sock);
+
+	if (r < 0) {
+		link->pid = 0;
+		return r;
+	}
+	link->begun_ms = clock_ms();
+	link->state = LINK_STARTING;
+	link->readable = event_new(link->base, link->sock, EV_READ | EV_PERSIST, on_readable, link);
+	if (link->readable == NULL || event_add(link->readable, NULL) < 0)
+		return -ENOMEM;
+	arm(link->limit, START_LIMIT_MS);
+	log_event(LOG_INFO, "worker.start", LOG_I64("pid", link->pid));
+	return 0;
+}
+
+static void on_begin(evutil_socket_t none, short what, void *ctx)
+{
+	struct worker_link *link = ctx;
+	int r = begin(link);
+
+	(void)none;
+	(void)what;
+	if (r == 0)
+		return;
+	link->begun_ms = clock_ms();
+	bring_down(link, 0);
+	note_death(link);
+	give_up(link, STAGE_WORKER, -r);
+}
+
+static bool make_events(struct worker_link *link)
+{
+	link->begin = evtimer_new(link->base, on_begin, link);
+	link->limit = evtimer_new(link->base, on_limit, link);
+	if (link->begin == NULL || link->limit == NULL)
+		return false;
+	if (getpid() != 1)
+		return true;
+	link->child = evsignal_new(link->base, SIGCHLD, on_child, link);
+	return link->child != NULL && event_add(link->child, NULL) == 0;
+}
+
+int worker_link_new(struct event_base *base, const struct spawn_spec *spec,
+		    const struct link_events *events, void *ctx, struct worker_link **out)
+{
+	struct worker_link *link = calloc(1, sizeof(*link));
+
+	if (link == NULL)
+		return -ENOMEM;
+	link->base = base;
+	link->spec = spec;
+	link->events = *events;
+	link->ctx = ctx;
+	link->sock = -1;
+	link->state = LINK_DOWN;
+	if (!make_events(link)) {
+		worker_link_free(link);
+		return -ENOMEM;
+	}
+	*out = link;
+	return 0;
+}
+
+void worker_link_start(struct worker_link *link)
+{
+	uint64_t now = clock_ms();
+
+	if (link->state != LINK_DOWN || evtimer_pending(link->begin, NULL))
+		return;
+	arm(link->begin, now < link->not_before_ms ? link->not_before_ms - now : 0);
+}
+
+enum link_state worker_link_state(const struct worker_link *link)
+{
+	return link->state;
+}
+
+uint32_t worker_link_layers(const struct worker_link *link)
+{
+	return link->layers;
+}
+
+uint32_t worker_link_python(const struct worker_link *link)
+{
+	return link->python;
+}
+
+int worker_link_run(struct worker_link *link, uint64_t run_id, uint32_t deadline_ms,
+		    uint64_t output_max_bytes, int program_fd, int stdin_fd)
+{
+	int fds[FRAME_FDS] = {program_fd, stdin_fd};
+	struct frame frame;
+	int r;
+
+	if (link->state != LINK_IDLE) {
+		cleanup_fd(&fds[0]);
+		cleanup_fd(&fds[1]);
+		return -EBUSY;
+	}
+	frame_init(&frame, FRAME_RUN, run_id);
+	frame.run.deadline_ms = deadline_ms;
+	frame.run.output_max_bytes = output_max_bytes;
+	r = frame_send(link->sock, &frame, fds);
+	if (r < 0) {
+		lose(link, 0, -r); /* IDLE: no callback comes of it */
+		return r;
+	}
+	link->state = LINK_BUSY;
+	link->run_id = run_id;
+	link->output_max_bytes = output_max_bytes;
+	arm(link->limit, (uint64_t)deadline_ms + RUN_SLACK_MS);
+	return 0;
+}
+
+/* A worker to which nothing can be sent is about to be found dead by on_readable, or by the watchdog. */
+void worker_link_cancel(struct worker_link *link, uint64_t run_id)
+{
+	struct frame frame;
+
+	if (link->state != LINK_BUSY || link->run_id != run_id)
+		return;
+	frame_init(&frame, FRAME_CANCEL, run_id);
+	(void)frame_send(link->sock, &frame, NULL);
+	arm(link->limit, RUN_SLACK_MS);
+}
+
+void worker_link_free(struct worker_link *link)
+{
+	if (link == NULL)
+		return;
+	if (link->pid != 0)
+		bring_down(link, FREE_GRACE_MS);
+	if (link->begin != NULL)
+		event_free(link->begin);
+	if (link->limit != NULL)
+		event_free(link->limit);
+	if (link->child != NULL)
+		event_free(link->child);
+	free(link);
+}

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""What people read says what the program does, and no file carries a trace of the machine that it was written on."""
+import os
+import re
+import subprocess
+
+from _rules import ROOT, main, rule, tool
+
+TEXTS = ("README.md", "packaging/man/mcp-exec.1")
+
+
+class Tree:
+    """The files of a checkout that git tracks or would track; in a plain folder all files."""
+
+    def __init__(self, root):
+        self.root = root
+        self.help = os.path.join(root, "help")
+        self.binary = os.path.join(os.environ.get("MCP_EXEC_BUILD") or os.path.join(root, "build"), "bin/mcp-exec")
+
+    def files(self):
+        if os.path.exists(os.path.join(self.root, ".git")):
+            listed = tool("git", "-c", "safe.directory=*", "-C", self.root, "ls-files", "-z", "--cached", "--others",
+                          "--exclude-standard").split("\0")
+        else:
+            listed = [os.path.relpath(os.path.join(folder, name), self.root)
+                      for folder, _, names in os.walk(self.root) for name in names]
+        return [path for path in listed if os.path.isfile(os.path.join(self.root, path))]
+
+    def text(self, path):
+        with open(os.path.join(self.root, path), encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def help_text(self):
+        """What --help prints; a bad tree has it as a file."""
+        return self.text("help") if os.path.exists(self.help) else tool(self.binary, "--help")
+
+
+MACHINE = (
+    (r"(?<![\w.$})*])/(?:root|work|Users)/\w", "an absolute path of somebody's machine"),
+    (r"\.\./(?:shared|scratch)\b", "a path out of the tree"),
+    (r"\b(?:registry\.npmjs\.org|registry\.yarnpkg\.com|pypi\.org|pythonhosted\.org|(?:deb|security)\.debian\.org|"
+     r"(?:archive|security)\.ubuntu\.com)\b", "the host of a package registry"),
+)
+
+
+@rule({"a.md": "See /wo" "rk/notes.\n", "b.c": "/* as in .." "/shared */\n", "c.json": '"https://pypi' '.org/x"\n',
+       "d.sh": "cat /ro" "ot/x\n"})
+def no_file_names_a_machine(tree):
+    for path in tree.files():
+        for number, line in enumerate(tree.text(path).splitlines(), 1):
+            for pattern, what in MACHINE:
+                if re.search(pattern, line):
+                    yield "%s:%d has %s" % (path, number, what)
+
+
+SETTING = re.compile(r"^ +--(\S+) +(MCP_EXEC_[A-Z_]+) +.*?(?:\(([^()]*)\))?$", re.M)
+
+
+def help_settings(text):
+    """(flag, variable, default) of each setting in --help; the default stands in parentheses at the end of its line."""
+    return SETTING.findall(text)
+
+
+def spellings(default):
+    """How a default may be written: as it is, or in MiB."""
+    found = [default]
+    if default.isdigit() and int(default) and int(default) % (1 << 20) == 0:
+        found += ["%d%sMiB" % (int(default) >> 20, gap) for gap in (" ", "\u00a0", "")]
+    return found
+
+
+def says(text, variable, default):
+    """Whether a text names a setting with this default in the same row, list entry or paragraph."""
+    for match in re.finditer(r"\b%s\b" % variable, text):
+        row = text.rfind("\n", 0, match.start()) + 1
+        near = re.split(r"\n" if text[row] == "|" else r"\n\s*\n|\n\.(?:TP|IP|It)", text[match.end():])[0]
+        if not default or any(re.search(r"(?<![\w.])%s(?!\w)" % re.escape(s), near) for s in spellings(default)):
+            return True
+    return False
+
+
+@rule({"help": "nothing\n"})
+def help_lists_the_settings(tree):
+    if len(help_settings(tree.help_text())) < 8:
+        yield "--help names fewer settings than the contract has"
+
+
+EXAMPLE = {
+    "help": "  --max-queue  MCP_EXEC_MAX_QUEUE  calls that wait (64)\n  --python  MCP_EXEC_PYTHON  which one (python3)\n",
+    "README.md": "| `MCP_EXEC_MAX_QUEUE` | calls | `65` |\n| `MCP_EXEC_USER` | who | |\n",
+    "packaging/man/mcp-exec.1": ".TP\n\\-\\-python, MCP_EXEC_PYTHON\npython3\n"}
+
+
+@rule(EXAMPLE, make=lambda folder: None, objections=4)
+def documents_name_every_setting_with_its_default(tree):
+    for path in TEXTS:
+        text = tree.text(path).replace("\\-", "-").replace("\\", "")
+        for flag, variable, default in help_settings(tree.help_text()):
+            if not says(text, variable, default):
+                yield "%s does not name %s with its default %s" % (path, variable, default or "(none)")
+            if path.endswith(".1") and not re.search(r"(?:--|Fl -)%s\b" % flag, text):
+                yield "%s does not name --%s" % (path, flag)
+
+
+@rule(dict(EXAMPLE, **{"README.md": "`MCP_EXEC_MAX_QUEU` and `MCP_EXEC_PYTHON`\n"}), make=lambda folder: None)
+def documents_name_no_setting_that_is_not_there(tree):
+    known = [variable for _, variable, _ in help_settings(tree.help_text())]
+    for path in TEXTS:
+        for name in sorted(set(re.findall(r"\bMCP_EXEC_[A-Z_]+[A-Z]\b", tree.text(path)))):
+            if name not in known:
+                yield "%s names %s, which --help does not know" % (path, name)
+
+
+@rule({"packaging/man/a.1": ".TH A 1 2026-01-01\n.SH NAME\na \\- b\n.NONSENSE\n"})
+def manual_pages_are_well_formed(tree):
+    folder = os.path.join(tree.root, "packaging/man")
+    pages = [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith((".1", ".8"))]
+    if not pages:
+        yield "there is no manual page"
+        return
+    done = subprocess.run(["mandoc", "-T", "lint", "-W", "warning"] + pages, stdout=subprocess.PIPE,
+                          universal_newlines=True)
+    if done.returncode:
+        yield from done.stdout.splitlines()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(Tree))

@@ -1,0 +1,286 @@
+#!/usr/bin/env python3
+"""The rules of ARCHITECTURE.md that a machine can check: who may include, link and call what, and how large things are."""
+import hashlib
+import os
+import re
+import statistics
+
+from _csource import bare, functions
+from _rules import ROOT, main, rule, tool
+
+MODULES = {"common": ("common",), "policy": ("policy", "common"), "worker": ("worker", "policy", "common"),
+           "supervisor": ("supervisor", "common")}
+PROGRAMS = {"supervisor": "bin/mcp-exec", "worker": "libexec/mcp-exec/mcp-exec-worker"}
+
+
+class Tree:
+    """The C files of a source tree and what was built from it."""
+
+    def __init__(self, root, build=None):
+        self.root = root
+        self.build = build or os.path.join(root, "build")
+        self.sources = self._find(MODULES)
+        self.tests = self._find(["tests/unit", "tests/fake", "tests/bench"])
+
+    def _find(self, folders):
+        return [f + "/" + n for f in folders if os.path.isdir(os.path.join(self.root, f))
+                for n in sorted(os.listdir(os.path.join(self.root, f))) if n.endswith((".c", ".h"))]
+
+    def text(self, path):
+        with open(os.path.join(self.root, path), encoding="utf-8") as file:
+            return file.read()
+
+    def lines(self, paths, clean=bare):
+        """(path:line, text of the line) without comments and strings."""
+        for path in paths:
+            for number, line in enumerate(clean(self.text(path)).splitlines(), 1):
+                yield "%s:%d" % (path, number), line
+
+    def includes(self, paths):
+        """(path, place, "quote" or "system", what)"""
+        for path in paths:
+            for place, line in self.lines([path], clean=lambda text: text):
+                match = re.match(r'\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', line)
+                if match:
+                    yield path, place, "quote" if match.group(1) else "system", match.group(1) or match.group(2)
+
+    def program(self, module):
+        return os.path.join(self.build, PROGRAMS[module])
+
+
+# --- who includes what -------------------------------------------------------------------------------------------------
+
+@rule({"supervisor/a.c": '#include "worker/init.h"\n', "common/b.h": '#include "policy/view.h"\n',
+       "policy/c.c": '#include "c.h"\n'})
+def includes_follow_the_layers(tree):
+    for path, place, kind, what in tree.includes(tree.sources):
+        if kind == "quote" and what.split("/")[0] not in MODULES[path.split("/")[0]]:
+            yield "%s includes %s" % (place, what)
+
+
+# header, and the only files that may include it
+PRIVATE = (
+    (r"seccomp.*\.h|linux/seccomp\.h|sys/capability\.h|linux/capability\.h", r"policy/.*"),
+    (r"netlink/.*|linux/r?t?netlink\.h", r"worker/loopback\.c"),
+    (r"(cjson/)?cJSON\.h", r"supervisor/(rpc|mcp\w*|exec_\w*)\.[ch]"),
+    (r"event2/.*|event\.h|ev\w+\.h", r"supervisor/.*"),
+)
+
+
+@rule({"worker/a.c": "#include <seccomp.h>\n", "supervisor/b.c": "#include <sys/capability.h>\n",
+       "worker/c.c": "#include <netlink/netlink.h>\n", "supervisor/queue.c": "#include <cjson/cJSON.h>\n",
+       "common/d.c": "#include <event2/event.h>\n"})
+def a_library_has_one_user(tree):
+    for path, place, kind, what in tree.includes(tree.sources):
+        for header, users in PRIVATE:
+            if kind == "system" and re.fullmatch(header, what) and not re.fullmatch(users, path):
+                yield "%s includes <%s>" % (place, what)
+
+
+@rule({"common/a.h": "size_t f(void);\n"})
+def headers_stand_alone(tree):
+    headers = [path for path in tree.sources if path.endswith(".h")]
+    flags = tool("pkg-config", "--cflags", "libcjson", "libnl-3.0").split()
+    try:
+        tool("gcc", "-std=gnu17", "-D_GNU_SOURCE", "-DBUILD_ID=1", "-I" + tree.root, *flags, "-fsyntax-only",
+             *[os.path.join(tree.root, path) for path in headers])
+    except OSError as error:
+        yield from (line for line in str(error).splitlines() if "error:" in line)
+
+
+# --- what is not written -----------------------------------------------------------------------------------------------
+
+BANNED = ("strcpy", "stpcpy", "strcat", "sprintf", "vsprintf", "gets", "strtok", "atoi", "atol", "atoll", "atof", "system",
+          "popen", "alloca", "cJSON_GetObjectItem", "cJSON_HasObjectItem", "cJSON_Parse", "cJSON_ParseWithLength",
+          "cJSON_ParseWithOpts")
+CALL = re.compile(r"(?<![\w.>])(?:%s)\s*\(" % "|".join(BANNED))
+UNCHECKED = re.compile(r"(?:^|[;{}]|\(void\))\s*v?asprintf\s*\(")
+
+
+@rule(dict({"worker/%s.c" % name: "void f(void)\n{\n\t%s(x);\n}\n" % name for name in BANNED},
+           **{"worker/asprintf.c": 'void f(char **s)\n{\n\tasprintf(s, "x");\n}\n'}))
+def no_banned_call(tree):
+    for place, line in tree.lines(tree.sources + tree.tests):
+        match = CALL.search(line) or UNCHECKED.search(line)
+        if match:
+            yield "%s: %s" % (place, match.group().strip())
+
+
+@rule({"worker/a.c": "int f(void)\n{\n\tgoto out;\nout:\n\treturn 0;\n}\n"})
+def no_goto(tree):
+    for place, line in tree.lines(tree.sources + tree.tests):
+        if re.search(r"\bgoto\b", line):
+            yield place
+
+
+@rule({"worker/a.c": "long f(void)\n{\n\treturn syscall(39);\n}\n", "worker/b.c": "#define __NR_getpid 39\n",
+       "worker/c.c": 'void f(void)\n{\n\t__asm__ volatile("nop");\n}\n'})
+def no_system_call_number_and_no_assembler(tree):
+    bad = re.compile(r"\bsyscall\s*\(\s*\d|#\s*define\s+(?:__NR_|SYS_)\w+\s+\(?\d|"
+                     r"\b(?:__asm__|asm)\b\s*(?:volatile|goto|inline|\()")
+    for place, line in tree.lines(tree.sources + tree.tests):
+        if bad.search(line):
+            yield "%s: %s" % (place, line.strip())
+
+
+@rule({"worker/a.c": "#define _GNU_SOURCE\n"})
+def feature_macros_come_from_the_command_line(tree):
+    for place, line in tree.lines(tree.sources + tree.tests):
+        if re.match(r"\s*#\s*define\s+_(?:GNU|DEFAULT|POSIX|XOPEN)\w*_SOURCE\b", line):
+            yield place
+
+
+# --- how large things are ----------------------------------------------------------------------------------------------
+
+FUNCTION_MAX, FUNCTION_P90, FUNCTION_MEDIAN, FILE_MAX = 80, 40, 15, 449
+
+
+def function_of(lines):
+    return "int f(void)\n{\n" + "\t;\n" * (lines - 3) + "}\n"
+
+
+@rule({"worker/a.c": function_of(FUNCTION_MAX + 1)})
+def no_function_is_too_long(tree):
+    for path in tree.sources:
+        for name, line, length in functions(tree.text(path)):
+            if length > FUNCTION_MAX:
+                yield "%s:%d: %s has %d lines, %d are allowed" % (path, line, name, length, FUNCTION_MAX)
+
+
+@rule({"worker/a.c": function_of(FUNCTION_MEDIAN + 1) * 3})
+def the_median_function_is_short(tree):
+    lengths = [f[2] for path in tree.sources for f in functions(tree.text(path))]
+    if not lengths or statistics.median(lengths) > FUNCTION_MEDIAN:
+        yield "the median of %d functions is over %d lines" % (len(lengths), FUNCTION_MEDIAN)
+
+
+@rule({"worker/a.c": function_of(5) * 8 + function_of(FUNCTION_P90 + 1) * 2})
+def nine_of_ten_functions_fit_on_a_screen(tree):
+    lengths = sorted(f[2] for path in tree.sources for f in functions(tree.text(path)))
+    if not lengths or lengths[int(len(lengths) * 0.9)] > FUNCTION_P90:
+        yield "more than a tenth of %d functions is over %d lines" % (len(lengths), FUNCTION_P90)
+
+
+@rule({"worker/a.c": "\n" * (FILE_MAX + 1)})
+def no_file_is_too_long(tree):
+    for path in tree.sources + tree.tests:
+        length = tree.text(path).count("\n")
+        if length > FILE_MAX:
+            yield "%s has %d lines, %d are allowed" % (path, length, FILE_MAX)
+
+
+# --- what was built ----------------------------------------------------------------------------------------------------
+
+STATEFUL = re.compile(r"(?:supervisor|worker)/main|common/log|supervisor/secret")
+# A variable of its own in a section that stays writable; what is only written by the loader is constant.
+VARIABLE = re.compile(r"^\S+ .{6}O \.t?(?:bss|data)(?!\.rel\.ro)\S*\s+\S+\s+(?:\.hidden )?(\S+)$|"
+                      r"^\S+ .{6}O \*COM\*\s+\S+\s+(?:\.hidden )?(\S+)$", re.M)
+
+
+def compiled(folder, source, *flags):
+    target = os.path.join(folder, "build", "obj", source[:-2] + ".o")
+    os.makedirs(os.path.dirname(target))
+    tool("gcc", "-c", "-fPIE", *flags, "-o", target, os.path.join(folder, source))
+
+
+@rule({"worker/a.c": "static int count;\nint f(void);\nint f(void)\n{\n\treturn ++count;\n}\n"},
+      make=lambda folder: compiled(folder, "worker/a.c"))
+def no_state_outside_main_log_and_secret(tree):
+    for path in tree.sources:
+        if path.endswith(".h") or STATEFUL.match(path):
+            continue
+        for match in VARIABLE.finditer(tool("objdump", "-t", os.path.join(tree.build, "obj", path[:-2] + ".o"))):
+            yield "%s: %s can be changed" % (path, match.group(1) or match.group(2))
+
+
+def symbols(tree, path):
+    """(defined, wanted) names of the object of a source."""
+    listed = [line.split() for line in tool("nm", os.path.join(tree.build, "obj", path[:-2] + ".o")).splitlines()]
+    return {f[-1] for f in listed if f[-2] == "T"}, {f[-1] for f in listed if f[-2] == "U"}
+
+
+@rule({"worker/a.c": "int f(void);\nint f(void)\n{\n\treturn 1;\n}\n"},
+      make=lambda folder: compiled(folder, "worker/a.c"))
+def every_public_function_has_a_caller_elsewhere(tree):
+    found = {path: symbols(tree, path) for path in tree.sources + tree.tests
+             if path.endswith(".c") and not path.startswith("tests/bench/")}
+    wanted = set().union(*(names for _, names in found.values()))
+    for path in tree.sources:
+        for name in sorted(found[path][0] - wanted - {"main"}) if path in found else []:
+            yield "%s: %s could be static, or go" % (path, name)
+
+
+def linked(folder, *flags):
+    """Builds both programs of a bad tree from one file."""
+    for path in PROGRAMS.values():
+        target = os.path.join(folder, "build", path)
+        os.makedirs(os.path.dirname(target))
+        tool("gcc", *flags, "-o", target, os.path.join(folder, "worker/main.c"))
+
+
+NEEDED = re.compile(r"\(NEEDED\).*\[(.*)\]")
+# The link line is the wall between the two: a library that is not there cannot be called.
+FOREIGN = {"supervisor": r"lib(seccomp|cap|nl-.*)\.so.*", "worker": r"lib(cjson|event.*)\.so.*"}
+ALLOWED = {"supervisor": r"lib(c|cjson|event_core-[\d.]+|event-[\d.]+)\.so.*",
+           "worker": r"lib(c|seccomp|cap|nl-3|nl-route-3)\.so.*"}
+MAIN = "int main(void)\n{\n\treturn 0;\n}\n"
+
+
+@rule({"worker/main.c": MAIN},
+      make=lambda folder: linked(folder, "-Wl,--no-as-needed", "-lcjson", "-lcap"))
+def programs_link_only_their_own_libraries(tree):
+    for module in PROGRAMS:
+        for library in NEEDED.findall(tool("readelf", "-dW", tree.program(module))):
+            if re.fullmatch(FOREIGN[module], library):
+                yield "the %s is linked with %s, which belongs to the other" % (module, library)
+            elif not re.fullmatch(ALLOWED[module], library) and not library.startswith("ld-linux"):
+                yield "the %s is linked with %s" % (module, library)
+
+
+def hardening_of(program):
+    """What is missing in a program."""
+    headers = tool("readelf", "-hldW", program)
+    symbols = tool("readelf", "-W", "--dyn-syms", program)
+    wanted = (
+        ("position independent code", r"Type:\s+DYN.*", headers), ("PIE flag", r"FLAGS_1.*PIE", headers),
+        ("read-only relocations", r"GNU_RELRO", headers), ("immediate binding", r"\bNOW\b|BIND_NOW", headers),
+        ("stack that is not executable", r"GNU_STACK.* RW +0x", headers),
+        ("stack protector", r"__stack_chk_(fail|guard)", symbols), ("checked buffers", r"__\w+_chk\b", symbols))
+    for what, pattern, text in wanted:
+        if not re.search(pattern, text):
+            yield what
+    if re.search(r"LOAD.* RWE ", headers):
+        yield "no segment both writable and executable"
+
+
+@rule({"worker/main.c": MAIN}, make=lambda folder: linked(
+    folder, "-no-pie", "-Wl,-z,norelro", "-Wl,-z,lazy", "-Wl,-z,execstack", "-fno-stack-protector"), objections=14)
+def programs_are_hardened(tree):
+    for module in PROGRAMS:
+        for what in hardening_of(tree.program(module)):
+            yield "the %s lacks: %s" % (module, what)
+
+
+def same_build_id(folder):
+    linked(folder)
+    os.makedirs(os.path.join(folder, "build/obj/worker"))
+    with open(os.path.join(folder, "build/build_id.h"), "w") as file:
+        file.write("#define BUILD_ID 0x1ULL\n")
+
+
+@rule({"worker/main.c": MAIN}, make=same_build_id)
+def build_id_is_the_hash_of_the_sources(tree):
+    def digest(data):
+        return hashlib.sha256(data).hexdigest()
+
+    def lines(suffix):
+        names = sorted(path for path in tree.sources if path.endswith(suffix))
+        return "".join("%s  %s\n" % (digest(tree.text(name).encode()), name) for name in names)
+
+    with open(os.path.join(tree.build, "build_id.h")) as file:
+        have = re.search(r"0x(\w{16})ULL", file.read())
+    if not have or have.group(1) != digest((lines(".c") + lines(".h")).encode())[:16]:
+        yield "build_id.h is not made from the sources as they are"
+
+if __name__ == "__main__":
+    raise SystemExit(main(lambda root: Tree(root, os.environ.get("MCP_EXEC_BUILD") if root == ROOT else None)))

@@ -1,0 +1,264 @@
+/* Unit tests of dispatch, against the fake worker. */
+#include <errno.h>
+#include <event2/event.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+#include "common/clock.h"
+#include "supervisor/dispatch.h"
+#include "tests/unit/fake.h"
+#include "tests/unit/fd_count.h"
+
+#define WAIT_MS 3000
+#define MAX_CALLS 8
+
+struct bench {
+	struct config config;
+	struct spawn_spec spec;
+	struct event_base *base;
+	struct dispatch *dispatch;
+	int fds_before;
+	int answers;
+	enum outcome_kind kinds[MAX_CALLS];
+	char programs[MAX_CALLS + 1]; /* first byte of each stdout, in the order of the answers */
+	unsigned int stage;
+	int error;
+};
+
+static void on_ended(struct call *call, const struct outcome *outcome)
+{
+	struct bench *bench = call->ctx;
+
+	assert_int_equal(call->state, CALL_ANSWERED);
+	assert_true(call->run_id != 0);
+	bench->kinds[bench->answers] = outcome->kind;
+	bench->programs[bench->answers] = outcome->out.size > 0 ? outcome->out.data[0] : '-';
+	bench->answers++;
+	bench->stage = outcome->stage;
+	bench->error = outcome->error;
+	call_free(call);
+}
+
+static void bench_init(struct bench *bench, const char *mode, uint32_t max_queue)
+{
+	memset(bench, 0, sizeof(*bench));
+	bench->fds_before = fd_count();
+	fake_open(&bench->spec, &bench->config, mode);
+	bench->config.max_queue = max_queue;
+	bench->base = event_base_new();
+	assert_non_null(bench->base);
+	assert_int_equal(dispatch_new(bench->base, &bench->spec, &bench->dispatch), 0);
+}
+
+static void bench_clear(struct bench *bench)
+{
+	dispatch_free(bench->dispatch);
+	event_base_free(bench->base);
+	close(bench->spec.worker_fd);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	assert_int_equal(fd_count(), bench->fds_before);
+}
+
+static void spin(struct bench *bench, uint64_t ms)
+{
+	const struct timeval step = {.tv_usec = (suseconds_t)ms * 1000};
+
+	event_base_loopexit(bench->base, &step);
+	event_base_dispatch(bench->base);
+}
+
+static void wait_answers(struct bench *bench, int n)
+{
+	uint64_t until = clock_ms() + WAIT_MS;
+
+	while (bench->answers < n && clock_ms() < until)
+		spin(bench, 10);
+	assert_int_equal(bench->answers, n);
+}
+
+static struct call *submit(struct bench *bench, const char *program)
+{
+	struct call *call = call_new();
+
+	assert_non_null(call);
+	call->request.program_fd = blob_from(program, strlen(program));
+	call->request.stdin_fd = blob_from("", 0);
+	call->request.timeout_ms = 1000;
+	call->request.output_max_bytes = 1000;
+	call->ended = on_ended;
+	call->ctx = bench;
+	dispatch_submit(bench->dispatch, call);
+	return call;
+}
+
+static void test_answers_in_the_order_of_asking(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	bench_init(&bench, "ready", 8);
+	submit(&bench, "a");
+	submit(&bench, "b");
+	submit(&bench, "c");
+	assert_int_equal(dispatch_pending(bench.dispatch), 3);
+	wait_answers(&bench, 3);
+	assert_string_equal(bench.programs, "abc");
+	assert_int_equal(dispatch_pending(bench.dispatch), 0);
+	assert_int_equal(dispatch_layers(bench.dispatch), 5);
+	bench_clear(&bench);
+}
+
+static void test_a_full_queue_answers_busy_at_once(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	bench_init(&bench, "slow", 1);
+	submit(&bench, "a");
+	submit(&bench, "b");
+	assert_int_equal(bench.answers, 1);
+	assert_int_equal(bench.kinds[0], OUTCOME_BUSY);
+	spin(&bench, 100);
+	/* a runs by now, so one may wait */
+	submit(&bench, "c");
+	submit(&bench, "d");
+	assert_int_equal(bench.answers, 2);
+	wait_answers(&bench, 4);
+	assert_string_equal(bench.programs, "--ac");
+	bench_clear(&bench);
+}
+
+static void test_a_lost_run_is_not_run_again(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	bench_init(&bench, "die-in-run", 8);
+	submit(&bench, "a");
+	submit(&bench, "b");
+	wait_answers(&bench, 2);
+	assert_int_equal(bench.kinds[0], OUTCOME_LOST);
+	assert_int_equal(bench.kinds[1], OUTCOME_LOST);
+	spin(&bench, 200);
+	assert_int_equal(bench.answers, 2);
+	bench_clear(&bench);
+}
+
+static void test_without_a_sandbox_all_that_wait_are_answered(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	bench_init(&bench, "fail-stage", 8);
+	submit(&bench, "a");
+	submit(&bench, "b");
+	wait_answers(&bench, 2);
+	assert_int_equal(bench.kinds[1], OUTCOME_FAILED);
+	assert_int_equal(bench.stage, STAGE_NAMESPACES);
+	assert_int_equal(bench.error, EPERM);
+	/* each later call tries again */
+	submit(&bench, "c");
+	assert_int_equal(bench.answers, 2);
+	wait_answers(&bench, 3);
+	bench_clear(&bench);
+}
+
+static void test_a_worker_that_cannot_take_a_run_ends_in_an_answer(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	bench_init(&bench, "ready-and-die", 8);
+	spin(&bench, 100);
+	submit(&bench, "a");
+	wait_answers(&bench, 1);
+	assert_true(bench.kinds[0] == OUTCOME_FAILED || bench.kinds[0] == OUTCOME_LOST);
+	bench_clear(&bench);
+}
+
+static void test_a_cancelled_queued_call_is_never_answered(void **state)
+{
+	struct bench bench;
+	struct call *second;
+
+	(void)state;
+	bench_init(&bench, "slow", 8);
+	submit(&bench, "a");
+	second = submit(&bench, "b");
+	submit(&bench, "c");
+	spin(&bench, 50);
+	dispatch_cancel(bench.dispatch, second);
+	assert_int_equal(second->state, CALL_CANCELLED);
+	call_free(second);
+	wait_answers(&bench, 2);
+	assert_string_equal(bench.programs, "ac");
+	bench_clear(&bench);
+}
+
+static void test_a_cancelled_run_is_never_answered_and_the_next_one_starts(void **state)
+{
+	struct bench bench;
+	struct call *first;
+	struct call *second;
+
+	(void)state;
+	bench_init(&bench, "wait", 8);
+	first = submit(&bench, "a");
+	spin(&bench, 100);
+	assert_int_equal(first->state, CALL_RUNNING);
+	second = submit(&bench, "b");
+	dispatch_cancel(bench.dispatch, first);
+	call_free(first);
+	/* until its processes are dead */
+	assert_int_equal(dispatch_pending(bench.dispatch), 2);
+	assert_int_equal(second->state, CALL_QUEUED);
+	spin(&bench, 100);
+	assert_int_equal(second->state, CALL_RUNNING);
+	assert_int_equal(bench.answers, 0);
+	dispatch_cancel(bench.dispatch, second);
+	call_free(second);
+	spin(&bench, 100);
+	assert_int_equal(dispatch_pending(bench.dispatch), 0);
+	assert_int_equal(bench.answers, 0);
+	bench_clear(&bench);
+}
+
+static void test_a_hold_keeps_the_next_call_waiting(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	bench_init(&bench, "ready", 8);
+	dispatch_hold(bench.dispatch, true);
+	submit(&bench, "a");
+	spin(&bench, 100);
+	assert_int_equal(bench.answers, 0);
+	assert_int_equal(dispatch_pending(bench.dispatch), 1);
+	dispatch_hold(bench.dispatch, false);
+	wait_answers(&bench, 1);
+	bench_clear(&bench);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_answers_in_the_order_of_asking),
+		cmocka_unit_test(test_a_full_queue_answers_busy_at_once),
+		cmocka_unit_test(test_a_lost_run_is_not_run_again),
+		cmocka_unit_test(test_without_a_sandbox_all_that_wait_are_answered),
+		cmocka_unit_test(test_a_worker_that_cannot_take_a_run_ends_in_an_answer),
+		cmocka_unit_test(test_a_cancelled_queued_call_is_never_answered),
+		cmocka_unit_test(test_a_cancelled_run_is_never_answered_and_the_next_one_starts),
+		cmocka_unit_test(test_a_hold_keeps_the_next_call_waiting),
+	};
+
+	signal(SIGPIPE, SIG_IGN);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,182 @@
+/* Unit tests of harden. Each runs in a child, for nothing of it can be undone; those that need root are skipped without
+ * it. */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "supervisor/harden.h"
+
+#define CHECK(condition)                                                                           \
+	do {                                                                                       \
+		if (!(condition))                                                                  \
+			_exit(__LINE__ & 0x7f);                                                    \
+	} while (0)
+
+static char error[256];
+
+static void in_child(void (*body)(void))
+{
+	pid_t pid = fork();
+	int status = 0;
+
+	if (pid == 0) {
+		body();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	/* the line that failed, modulo 128 */
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void need_root(void)
+{
+	if (geteuid() != 0)
+		skip();
+}
+
+static void early(void)
+{
+	struct rlimit core;
+	struct sigaction pipe_action;
+
+	umask(0);
+	CHECK(harden_early() == 0);
+	CHECK(prctl(PR_GET_DUMPABLE) == 0);
+	CHECK(getrlimit(RLIMIT_CORE, &core) == 0 && core.rlim_cur == 0 && core.rlim_max == 0);
+	CHECK(sigaction(SIGPIPE, NULL, &pipe_action) == 0 && pipe_action.sa_handler == SIG_IGN);
+	CHECK(umask(0) == 022);
+}
+
+static void late(void)
+{
+	prctl(PR_SET_DUMPABLE, 1);
+	CHECK(harden_late() == 0);
+	CHECK(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1);
+	CHECK(prctl(PR_GET_DUMPABLE) == 0);
+}
+
+static void becomes_number(void)
+{
+	uid_t ids[3];
+
+	CHECK(harden_user("54321", error, sizeof(error)) == 0);
+	CHECK(getresuid(&ids[0], &ids[1], &ids[2]) == 0);
+	CHECK(ids[0] == 54321 && ids[1] == 54321 && ids[2] == 54321);
+	CHECK(getgid() == 54321 && getegid() == 54321 && getgroups(0, NULL) == 0);
+	CHECK(setuid(0) < 0 && setgid(0) < 0);
+	CHECK(strcmp(getenv("HOME"), "/") == 0 && strcmp(getenv("USER"), "54321") == 0);
+	CHECK(strcmp(getenv("LOGNAME"), "54321") == 0);
+}
+
+static void becomes_somebody(void)
+{
+	CHECK(harden_user(NULL, error, sizeof(error)) == 0);
+	CHECK(getuid() != 0 && getgid() != 0 && getgroups(0, NULL) == 0);
+}
+
+static void refuses_root(void)
+{
+	CHECK(harden_user("root", error, sizeof(error)) == -EINVAL);
+	CHECK(strstr(error, "MCP_EXEC_USER") != NULL);
+	CHECK(harden_user("0", error, sizeof(error)) == -EINVAL);
+	CHECK(geteuid() == 0);
+}
+
+static void refuses_unknown(void)
+{
+	static const char *const unknown[] = {"no such user", "12x", "4294967295", "4294967296",
+					      "-1"};
+
+	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
+		error[0] = '\0';
+		CHECK(harden_user(unknown[i], error, sizeof(error)) < 0);
+		CHECK(strstr(error, "MCP_EXEC_USER") != NULL);
+	}
+}
+
+static void unprivileged_cannot_change(void)
+{
+	char own[32];
+
+	if (geteuid() == 0)
+		CHECK(setgid(54321) == 0 && setuid(54321) == 0);
+	CHECK(harden_user(NULL, error, sizeof(error)) == 0);
+	snprintf(own, sizeof(own), "%u", geteuid());
+	CHECK(harden_user(own, error, sizeof(error)) == 0);
+	CHECK(harden_user("54322", error, sizeof(error)) == -EPERM);
+	CHECK(strstr(error, "MCP_EXEC_USER") != NULL);
+}
+
+static void test_nothing_of_ours_can_be_dumped(void **state)
+{
+	(void)state;
+	in_child(early);
+}
+
+static void test_no_new_privileges_at_the_end(void **state)
+{
+	(void)state;
+	in_child(late);
+}
+
+static void test_root_becomes_a_number_without_a_passwd_entry(void **state)
+{
+	(void)state;
+	need_root();
+	in_child(becomes_number);
+}
+
+static void test_root_without_a_user_becomes_somebody_unprivileged(void **state)
+{
+	(void)state;
+	need_root();
+	in_child(becomes_somebody);
+}
+
+static void test_refuses_to_stay_root(void **state)
+{
+	(void)state;
+	need_root();
+	in_child(refuses_root);
+}
+
+static void test_refuses_users_that_do_not_exist(void **state)
+{
+	(void)state;
+	in_child(refuses_unknown);
+}
+
+static void test_an_unprivileged_user_can_only_be_itself(void **state)
+{
+	(void)state;
+	in_child(unprivileged_cannot_change);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_nothing_of_ours_can_be_dumped),
+		cmocka_unit_test(test_no_new_privileges_at_the_end),
+		cmocka_unit_test(test_root_becomes_a_number_without_a_passwd_entry),
+		cmocka_unit_test(test_root_without_a_user_becomes_somebody_unprivileged),
+		cmocka_unit_test(test_refuses_to_stay_root),
+		cmocka_unit_test(test_refuses_users_that_do_not_exist),
+		cmocka_unit_test(test_an_unprivileged_user_can_only_be_itself),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,114 @@
+/* Unit tests of lines. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "supervisor/lines.h"
+
+/* What was handed over, each line in brackets, "!" for one that was too long. */
+static void note(void *ctx, const char *text, size_t len)
+{
+	struct buf *seen = ctx;
+
+	if (text == NULL)
+		buf_add_byte(seen, '!');
+	else
+		buf_printf(seen, "[%.*s]", (int)len, text);
+}
+
+/* Feeds text in pieces of every size and compares. */
+static void assert_lines(const char *text, uint64_t max_bytes, const char *expected)
+{
+	size_t len = strlen(text);
+
+	for (size_t piece = 1; piece <= len + 1; piece++) {
+		struct lines lines;
+		struct buf seen = BUF_INIT;
+
+		lines_init(&lines, max_bytes);
+		for (size_t at = 0; at < len; at += piece)
+			lines_feed(&lines, text + at, piece < len - at ? piece : len - at, note,
+				   &seen);
+		lines_end(&lines, note, &seen);
+		lines_clear(&lines);
+		buf_add_byte(&seen, '\0');
+		assert_string_equal(seen.data, expected);
+		buf_clear(&seen);
+	}
+}
+
+static void test_cuts_at_newlines(void **state)
+{
+	(void)state;
+	assert_lines("a\nbc\nd\n", 10, "[a][bc][d]");
+}
+
+static void test_takes_carriage_returns_and_skips_blank_lines(void **state)
+{
+	(void)state;
+	assert_lines("a\r\n\r\n\n \t\nb\n", 10, "[a][b]");
+	assert_lines("", 10, "");
+	assert_lines("\r\n", 10, "");
+}
+
+static void test_last_line_may_lack_its_newline(void **state)
+{
+	(void)state;
+	assert_lines("a\nb", 10, "[a][b]");
+	assert_lines("a\r", 10, "[a]");
+}
+
+static void test_keeps_carriage_returns_within_a_line(void **state)
+{
+	(void)state;
+	assert_lines("a\rb\n", 10, "[a\rb]");
+}
+
+static void test_a_line_may_have_exactly_the_maximum(void **state)
+{
+	(void)state;
+	assert_lines("1234\n1234\r\n1234", 4, "[1234][1234][1234]");
+}
+
+static void test_drops_a_long_line_and_goes_on(void **state)
+{
+	(void)state;
+	assert_lines("12345\nab\n", 4, "![ab]");
+	assert_lines("12345\r\nab\n", 4, "![ab]");
+	assert_lines("123456789012345\nab\n123456\n", 4, "![ab]!");
+	assert_lines("ab\n12345678", 4, "[ab]!");
+}
+
+static void test_a_nul_is_data(void **state)
+{
+	struct lines lines;
+	struct buf seen = BUF_INIT;
+
+	(void)state;
+	lines_init(&lines, 10);
+	lines_feed(&lines, "\0\n", 2, note, &seen);
+	lines_clear(&lines);
+	/* "%.*s" stops at the NUL, the brackets show that a line came */
+	assert_int_equal(seen.len, 2);
+	buf_clear(&seen);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cuts_at_newlines),
+		cmocka_unit_test(test_takes_carriage_returns_and_skips_blank_lines),
+		cmocka_unit_test(test_last_line_may_lack_its_newline),
+		cmocka_unit_test(test_keeps_carriage_returns_within_a_line),
+		cmocka_unit_test(test_a_line_may_have_exactly_the_maximum),
+		cmocka_unit_test(test_drops_a_long_line_and_goes_on),
+		cmocka_unit_test(test_a_nul_is_data),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

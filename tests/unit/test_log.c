@@ -1,0 +1,232 @@
+/* Unit tests of log: stderr is a pipe meanwhile, and what came out of it is looked at. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/log.h"
+#include "common/stage.h"
+
+#define CAPTURE_BYTES 8192
+#define LINE_BYTES 1024
+
+/* What one log_event statement wrote to stderr, as a string. A packet pipe keeps write(2) calls apart. */
+struct capture {
+	int pipe_fds[2];
+	int saved_stderr;
+	char text[CAPTURE_BYTES];
+	size_t len;
+};
+
+static void capture_begin(struct capture *capture)
+{
+	assert_int_equal(pipe2(capture->pipe_fds, O_CLOEXEC | O_DIRECT | O_NONBLOCK), 0);
+	capture->saved_stderr = dup(STDERR_FILENO);
+	dup2(capture->pipe_fds[1], STDERR_FILENO);
+}
+
+/* Takes the first packet and says how many there were. */
+static int capture_end(struct capture *capture)
+{
+	char rest[CAPTURE_BYTES];
+	ssize_t n = read(capture->pipe_fds[0], capture->text, CAPTURE_BYTES - 1);
+	int packets = n > 0;
+
+	capture->len = n > 0 ? (size_t)n : 0;
+	capture->text[capture->len] = '\0';
+	while (read(capture->pipe_fds[0], rest, sizeof(rest)) > 0)
+		packets++;
+	dup2(capture->saved_stderr, STDERR_FILENO);
+	close(capture->saved_stderr);
+	close(capture->pipe_fds[0]);
+	close(capture->pipe_fds[1]);
+	return packets;
+}
+
+#define CAPTURE(capture, statement)                                                                \
+	({                                                                                         \
+		capture_begin(capture);                                                            \
+		statement;                                                                         \
+		capture_end(capture);                                                              \
+	})
+
+/* The line behind its time stamp, whose form is checked. */
+static const char *after_ts(const struct capture *capture)
+{
+	static const char form[] = "ts=dddd-dd-ddTdd:dd:dd.dddZ ";
+
+	for (size_t i = 0; form[i]; i++) {
+		if (form[i] == 'd')
+			assert_in_range(capture->text[i], '0', '9');
+		else
+			assert_int_equal(capture->text[i], form[i]);
+	}
+	return capture->text + strlen(form);
+}
+
+static int back_to_info(void **state)
+{
+	(void)state;
+	log_set_level(LOG_INFO);
+	return 0;
+}
+
+static void test_writes_typed_fields_in_their_order_by_one_write(void **state)
+{
+	struct capture c;
+
+	(void)state;
+	assert_int_equal(
+		CAPTURE(&c, log_event(LOG_INFO, "exec.done", LOG_U64("id", UINT64_MAX),
+				      LOG_I64("exit", -1), LOG_BOOL("warm", 7),
+				      LOG_WORD("via", "stdio"), LOG_STAGE("stage", STAGE_PIVOT),
+				      LOG_ERRNO("error", -EPERM), LOG_SETTING("user", "mcp exec"))),
+		1);
+	assert_string_equal(after_ts(&c),
+			    "level=info event=exec.done id=18446744073709551615 exit=-1 "
+			    "warm=1 via=stdio stage=pivot_root error=EPERM "
+			    "user=\"mcp exec\"\n");
+}
+
+static void test_writes_an_event_without_fields(void **state)
+{
+	struct capture c;
+
+	(void)state;
+	assert_int_equal(CAPTURE(&c, log_event(LOG_ERROR, "server.end")), 1);
+	assert_string_equal(after_ts(&c), "level=error event=server.end\n");
+}
+
+static void test_escapes_settings_so_that_a_line_stays_one_line(void **state)
+{
+	struct capture c;
+
+	(void)state;
+	assert_int_equal(CAPTURE(&c, log_event(LOG_INFO, "a.b",
+					       LOG_SETTING("p", "q\"b\\n\nr\r\x1b[t\t\x7f\xc3\xa9"),
+					       LOG_SETTING("none", NULL))),
+			 1);
+	assert_string_equal(after_ts(&c),
+			    "level=info event=a.b p=\"q\\\"b\\\\n\\x0ar\\x0d\\x1b[t\\x09"
+			    "\\x7f\\xc3\\xa9\" none=\"\"\n");
+}
+
+/* Every length around the bound, so that the cut falls on each kind of byte and on the closing quote. */
+static void test_bounds_a_line_and_closes_its_quote(void **state)
+{
+	char text[LINE_BYTES + 100];
+	struct capture c;
+
+	(void)state;
+	for (size_t len = LINE_BYTES - 100; len < sizeof(text) - 1; len++) {
+		memset(text, 'x', len);
+		text[len / 2] = '"';
+		text[len - 1] = '\n';
+		text[len] = '\0';
+		assert_int_equal(CAPTURE(&c, log_event(LOG_INFO, "a.b", LOG_SETTING("p", text),
+						       LOG_SETTING("q", ""), LOG_U64("n", 1))),
+				 1);
+		assert_true(c.len <= LINE_BYTES);
+		assert_ptr_equal(strchr(c.text, '\n'), c.text + c.len - 1);
+		assert_true(strstr(c.text, "\"\n") || strstr(c.text, " n=1\n"));
+	}
+	assert_null(strstr(c.text, " n=1"));
+}
+
+static void test_leaves_out_whole_fields_that_do_not_fit(void **state)
+{
+	static const char digits[] = "n=18446744073709551615";
+	struct log_field fields[100];
+	struct capture c;
+
+	(void)state;
+	for (size_t i = 0; i < 99; i++)
+		fields[i] = LOG_U64("n", UINT64_MAX);
+	fields[99].kind = LOG_END;
+	assert_int_equal(CAPTURE(&c, log_write(LOG_INFO, "a.b", fields)), 1);
+	assert_in_range(c.len, LINE_BYTES - sizeof(digits) - 2, LINE_BYTES);
+	assert_memory_equal(c.text + c.len - sizeof(digits), digits, sizeof(digits) - 1);
+	assert_int_equal(c.text[c.len - 1], '\n');
+}
+
+static void test_writes_only_what_the_level_enables(void **state)
+{
+	struct capture c;
+
+	(void)state;
+	for (unsigned int set = LOG_ERROR; set <= LOG_DEBUG; set++) {
+		log_set_level((enum log_level)set);
+		for (unsigned int level = LOG_ERROR; level <= LOG_DEBUG; level++) {
+			int wanted = level <= set;
+
+			assert_int_equal(log_enabled((enum log_level)level), wanted);
+			assert_int_equal(CAPTURE(&c, log_event((enum log_level)level, "a.b")),
+					 wanted);
+		}
+	}
+}
+
+static void test_preserves_errno_also_when_nothing_can_be_written(void **state)
+{
+	int saved_stderr = dup(STDERR_FILENO);
+	int after;
+
+	(void)state;
+	close(STDERR_FILENO);
+	errno = ENOTTY;
+	log_event(LOG_INFO, "a.b", LOG_ERRNO("error", errno));
+	after = errno;
+	dup2(saved_stderr, STDERR_FILENO);
+	close(saved_stderr);
+	assert_int_equal(after, ENOTTY);
+}
+
+static void test_reads_the_names_of_levels(void **state)
+{
+	enum log_level level = LOG_INFO;
+
+	(void)state;
+	for (unsigned int i = LOG_ERROR; i <= LOG_DEBUG; i++) {
+		assert_int_equal(log_level_parse(log_level_name((enum log_level)i), &level), 0);
+		assert_int_equal(level, i);
+	}
+	assert_string_equal(log_level_name(LOG_WARN), "warn");
+	assert_int_equal(log_level_parse("INFO", &level), -EINVAL);
+	assert_int_equal(log_level_parse("", &level), -EINVAL);
+	assert_int_equal(log_level_parse("infos", &level), -EINVAL);
+	assert_int_equal(level, LOG_DEBUG);
+}
+
+static void test_names_errnos_of_either_sign(void **state)
+{
+	(void)state;
+	assert_string_equal(log_errno(EPERM), "EPERM");
+	assert_string_equal(log_errno(-ENOSPC), "ENOSPC");
+	assert_string_equal(log_errno(0), "0");
+	assert_string_equal(log_errno(100000), "unknown");
+	assert_string_equal(log_errno(INT32_MIN), "unknown");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_writes_typed_fields_in_their_order_by_one_write),
+		cmocka_unit_test(test_writes_an_event_without_fields),
+		cmocka_unit_test(test_escapes_settings_so_that_a_line_stays_one_line),
+		cmocka_unit_test(test_bounds_a_line_and_closes_its_quote),
+		cmocka_unit_test(test_leaves_out_whole_fields_that_do_not_fit),
+		cmocka_unit_test_teardown(test_writes_only_what_the_level_enables, back_to_info),
+		cmocka_unit_test(test_preserves_errno_also_when_nothing_can_be_written),
+		cmocka_unit_test(test_reads_the_names_of_levels),
+		cmocka_unit_test(test_names_errnos_of_either_sign),
+	};
+
+	return cmocka_run_group_tests_name("log", tests, NULL, NULL);
+}

@@ -1,0 +1,171 @@
+/* Unit tests of options. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "supervisor/config.h"
+#include "supervisor/options.h"
+
+static char error[256];
+
+/* Parses the words of a line, at most 8; nothing is copied but the line. */
+static int parse(struct options *options, const char *line)
+{
+	static char text[256];
+	char *argv[10] = {text};
+	int argc = 1;
+	char *save = NULL;
+
+	snprintf(text, sizeof(text), "mcp-exec %s", line);
+	for (char *word = strtok_r(text, " ", &save); word != NULL && argc < 9;
+	     word = strtok_r(NULL, " ", &save))
+		argv[argc++ - 1] = word;
+	error[0] = '\0';
+	return options_parse(options, argc - 1, argv, error, sizeof(error));
+}
+
+static void assert_refused(const char *line, const char *part)
+{
+	struct options options;
+
+	assert_int_equal(parse(&options, line), -EINVAL);
+	assert_non_null(strstr(error, part));
+	assert_non_null(strstr(error, "--help"));
+}
+
+static void test_no_argument_serves(void **state)
+{
+	struct options options;
+
+	(void)state;
+	assert_int_equal(parse(&options, ""), 0);
+	assert_int_equal(options.command, OPTIONS_SERVE);
+}
+
+static void test_flags_stand_anywhere_in_both_forms(void **state)
+{
+	struct options options;
+
+	(void)state;
+	assert_int_equal(parse(&options, "--cpus 2 run --json x.py --memory-bytes=33554432"), 0);
+	assert_int_equal(options.command, OPTIONS_RUN);
+	assert_string_equal(options.file, "x.py");
+	assert_true(options.json);
+	assert_string_equal(options_lookup(&options, "MCP_EXEC_CPUS"), "2");
+	assert_string_equal(options_lookup(&options, "MCP_EXEC_MEMORY_BYTES"), "33554432");
+}
+
+static void test_a_flag_wins_over_its_variable(void **state)
+{
+	struct options options;
+
+	(void)state;
+	setenv("MCP_EXEC_CPUS", "7", 1);
+	assert_int_equal(parse(&options, "--cpus 2"), 0);
+	assert_string_equal(options_lookup(&options, "MCP_EXEC_CPUS"), "2");
+	assert_int_equal(parse(&options, "--cpus="), 0);
+	assert_string_equal(options_lookup(&options, "MCP_EXEC_CPUS"), "7");
+	assert_int_equal(parse(&options, ""), 0);
+	assert_string_equal(options_lookup(&options, "MCP_EXEC_CPUS"), "7");
+	unsetenv("MCP_EXEC_CPUS");
+	assert_null(options_lookup(&options, "MCP_EXEC_CPUS"));
+}
+
+static void test_commands_take_their_arguments(void **state)
+{
+	struct options options;
+
+	(void)state;
+	assert_int_equal(parse(&options, "run - --timeout 5"), 0);
+	assert_string_equal(options.file, "-");
+	assert_string_equal(options.timeout, "5");
+	assert_int_equal(parse(&options, "run -- --help"), 0);
+	assert_string_equal(options.file, "--help");
+	assert_int_equal(parse(&options, "check --strict"), 0);
+	assert_int_equal(options.command, OPTIONS_CHECK);
+	assert_true(options.strict);
+	assert_int_equal(parse(&options, "--print-policy"), 0);
+	assert_int_equal(options.command, OPTIONS_PRINT_POLICY);
+	assert_int_equal(parse(&options, "run --help"), 0);
+	assert_int_equal(options.command, OPTIONS_HELP);
+	assert_int_equal(parse(&options, "--version"), 0);
+	assert_int_equal(options.command, OPTIONS_VERSION);
+}
+
+static void test_refuses_with_one_sentence(void **state)
+{
+	(void)state;
+	assert_refused("--bogus", "\"--bogus\"");
+	assert_refused("--cpu 3", "\"--cpu\"");
+	assert_refused("-x", "\"-x\"");
+	assert_refused("serve", "\"serve\"");
+	assert_refused("check more", "\"more\"");
+	assert_refused("run a b", "\"b\"");
+	assert_refused("run", "\"run\"");
+	assert_refused("--cpus", "\"--cpus\"");
+	assert_refused("--json=yes run x", "\"--json\"");
+	assert_refused("--json", "\"--json\"");
+	assert_refused("check --timeout 5", "\"--timeout\"");
+	assert_refused("--strict run x", "\"--strict\"");
+}
+
+static void test_sentence_shows_no_control_characters(void **state)
+{
+	struct options options;
+
+	(void)state;
+	assert_int_equal(parse(&options, "--\x1b[31m"), -EINVAL);
+	assert_null(strchr(error, '\x1b'));
+}
+
+static void test_every_setting_has_its_place(void **state)
+{
+	size_t n = 0;
+
+	(void)state;
+	while (config_setting(n) != NULL)
+		n++;
+	assert_true(n > 0 && n <= OPTIONS_MAX_SETTINGS);
+}
+
+static void test_help_names_every_setting(void **state)
+{
+	const struct config_setting *setting;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	assert_non_null(out);
+	options_help(out);
+	fclose(out);
+	for (size_t i = 0; (setting = config_setting(i)) != NULL; i++) {
+		assert_non_null(strstr(text, setting->variable));
+		assert_non_null(strstr(text, setting->flag));
+		assert_non_null(strstr(text, setting->help));
+		assert_non_null(strstr(text, setting->preset));
+	}
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_no_argument_serves),
+		cmocka_unit_test(test_flags_stand_anywhere_in_both_forms),
+		cmocka_unit_test(test_a_flag_wins_over_its_variable),
+		cmocka_unit_test(test_commands_take_their_arguments),
+		cmocka_unit_test(test_refuses_with_one_sentence),
+		cmocka_unit_test(test_sentence_shows_no_control_characters),
+		cmocka_unit_test(test_every_setting_has_its_place),
+		cmocka_unit_test(test_help_names_every_setting),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,219 @@
+/* Unit tests of rpc: what a message is, and how answers are written. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/cleanup.h"
+#include "common/limits.h"
+#include "supervisor/rpc.h"
+
+static void check(const char *text, enum rpc_kind kind, int error, const char *id)
+{
+	_cleanup_(rpc_clear) struct rpc_message message;
+
+	rpc_parse(text, strlen(text), &message);
+	if (message.kind != kind || (kind == RPC_INVALID && message.error != error))
+		fail_msg("%s: kind %d, error %d", text, (int)message.kind, message.error);
+	if ((message.id.data != NULL) != (id != NULL))
+		fail_msg("%s: id %s", text, id ? "is absent" : "is there");
+	if (id) {
+		assert_int_equal(message.id.len, strlen(id));
+		assert_memory_equal(message.id.data, id, message.id.len);
+	}
+	if (kind == RPC_INVALID)
+		assert_non_null(message.reason);
+}
+
+static void test_sorts_messages(void **state)
+{
+	(void)state;
+	check("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\"}", RPC_REQUEST, 0, "1");
+	check("{\"jsonrpc\":\"2.0\",\"id\":\"\",\"method\":\"x\",\"params\":{}}", RPC_REQUEST, 0,
+	      "\"\"");
+	check("{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"other\":[1]}", RPC_NOTIFICATION, 0, NULL);
+	check("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", RPC_RESPONSE, 0, "1");
+	check("{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":1}}", RPC_RESPONSE, 0, NULL);
+}
+
+static void test_keeps_ids_as_they_stand(void **state)
+{
+	static const char *const ids[] = {"0",   "-1",  "9007199254740993", "\"1\"",
+					  "\"a\\u0041\\n\"", "-9223372036854775809",
+					  "123456789012345678901234567890"};
+	char text[128];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		snprintf(text, sizeof(text), "{\"method\":\"x\", \"id\" : %s ,\"jsonrpc\":\"2.0\"}",
+			 ids[i]);
+		check(text, RPC_REQUEST, 0, ids[i]);
+	}
+}
+
+static void test_refuses_other_ids(void **state)
+{
+	(void)state;
+	check("{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"x\"}", RPC_INVALID,
+	      RPC_INVALID_REQUEST, NULL);
+	check("{\"jsonrpc\":\"2.0\",\"id\":true,\"method\":\"x\"}", RPC_INVALID,
+	      RPC_INVALID_REQUEST, NULL);
+	check("{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"x\"}", RPC_INVALID, RPC_INVALID_REQUEST,
+	      NULL);
+	check("{\"jsonrpc\":\"2.0\",\"id\":[1],\"method\":\"x\"}", RPC_INVALID, RPC_INVALID_REQUEST,
+	      NULL);
+	check("{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"x\"}", RPC_INVALID, RPC_INVALID_REQUEST,
+	      "1.5");
+	check("{\"jsonrpc\":\"2.0\",\"id\":1e2,\"method\":\"x\"}", RPC_INVALID, RPC_INVALID_REQUEST,
+	      "1e2");
+}
+
+static void test_bounds_ids(void **state)
+{
+	char text[MAX_ID_BYTES + 128], id[MAX_ID_BYTES + 2];
+
+	(void)state;
+	memset(id, 'a', sizeof(id));
+	id[0] = '"';
+	id[MAX_ID_BYTES - 1] = '"';
+	id[MAX_ID_BYTES] = '\0';
+	snprintf(text, sizeof(text), "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"x\"}", id);
+	check(text, RPC_REQUEST, 0, id);
+	memcpy(id + MAX_ID_BYTES - 1, "a\"", 3);
+	snprintf(text, sizeof(text), "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"x\"}", id);
+	check(text, RPC_INVALID, RPC_INVALID_REQUEST, NULL);
+}
+
+static void test_refuses_malformed_requests_with_their_id(void **state)
+{
+	(void)state;
+	check("{\"id\":1,\"method\":\"x\"}", RPC_INVALID, RPC_INVALID_REQUEST, "1");
+	check("{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"x\"}", RPC_INVALID, RPC_INVALID_REQUEST,
+	      "1");
+	check("{\"jsonrpc\":2.0,\"id\":1,\"method\":\"x\"}", RPC_INVALID, RPC_INVALID_REQUEST, "1");
+	check("{\"jsonrpc\":\"2.0\",\"id\":1}", RPC_INVALID, RPC_INVALID_REQUEST, "1");
+	check("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":5}", RPC_INVALID, RPC_INVALID_REQUEST, "1");
+	check("{\"jsonrpc\":\"2.0\",\"id\":1,\"Method\":\"x\"}", RPC_INVALID, RPC_INVALID_REQUEST,
+	      "1");
+	check("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":[]}", RPC_INVALID,
+	      RPC_INVALID_REQUEST, "1");
+	check("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":null}", RPC_INVALID,
+	      RPC_INVALID_REQUEST, "1");
+	check("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"method\":\"y\"}", RPC_INVALID,
+	      RPC_INVALID_REQUEST, "1");
+	check("5", RPC_INVALID, RPC_INVALID_REQUEST, NULL);
+	check("{}", RPC_INVALID, RPC_INVALID_REQUEST, NULL);
+}
+
+static void test_gives_a_parse_error_no_id(void **state)
+{
+	(void)state;
+	check("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"x\":\"\xff\"}", RPC_INVALID,
+	      RPC_PARSE_ERROR, NULL);
+	check("nonsense", RPC_INVALID, RPC_PARSE_ERROR, NULL);
+}
+
+static void test_refuses_text_that_cannot_be_kept(void **state)
+{
+	(void)state;
+	check("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\\ud800\"}", RPC_INVALID,
+	      RPC_INVALID_REQUEST, "1");
+	check("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\\u0000\"}", RPC_INVALID,
+	      RPC_INVALID_REQUEST, "1");
+	check("{\"jsonrpc\":\"2.0\",\"method\":\"x\\ud800\"}", RPC_NOTIFICATION, 0, NULL);
+}
+
+static void test_takes_notifications_with_odd_params(void **state)
+{
+	(void)state;
+	check("{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":[]}", RPC_NOTIFICATION, 0, NULL);
+}
+
+static void test_gives_params_and_meta(void **state)
+{
+	static const char text[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"params\":{"
+				   "\"_meta\":{\"k\":\"v\"},\"n\":1}}";
+	_cleanup_(rpc_clear) struct rpc_message message;
+
+	(void)state;
+	rpc_parse(text, sizeof(text) - 1, &message);
+	assert_string_equal(message.method, "m");
+	assert_string_equal(rpc_get_string(message.meta, "k"), "v");
+	assert_null(rpc_get(message.meta, "K"));
+	assert_null(rpc_get_string(message.params, "n"));
+	assert_non_null(rpc_get(message.params, "n"));
+	assert_null(rpc_get(NULL, "n"));
+}
+
+static void test_leaves_code_and_stdin_out_of_the_tree(void **state)
+{
+	static const char *const texts[] = {
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"params\":{\"arguments\":{\"code\":"
+		"\"a\\ud800\",\"stdin\":\"b\\u0000\",\"z\":3}}}",
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"params\":{\"arguments\":{\"stdin\":"
+		"\"b\",\"code\":\"a\",\"z\":3}}}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		_cleanup_(rpc_clear) struct rpc_message message;
+		const cJSON *arguments;
+
+		rpc_parse(texts[i], strlen(texts[i]), &message);
+		assert_int_equal(message.kind, RPC_REQUEST);
+		arguments = rpc_get(message.params, "arguments");
+		assert_string_equal(rpc_get_string(arguments, "code"), "");
+		assert_string_equal(rpc_get_string(arguments, "stdin"), "");
+		assert_int_equal(rpc_get(arguments, "z")->valueint, 3);
+		assert_true(slice_is_string(message.scan.code));
+	}
+}
+
+static void assert_text(const struct buf *out, const char *expected)
+{
+	assert_int_equal(out->error, 0);
+	assert_int_equal(out->len, strlen(expected));
+	assert_memory_equal(out->data, expected, out->len);
+}
+
+static void test_writes_answers(void **state)
+{
+	_cleanup_(buf_clear) struct buf out = BUF_INIT;
+	cJSON *tree = cJSON_CreateObject();
+
+	(void)state;
+	rpc_result(&out, (struct slice){"9007199254740993", 16}, tree);
+	assert_text(&out, "{\"jsonrpc\":\"2.0\",\"id\":9007199254740993,\"result\":{}}");
+	buf_reset(&out);
+	rpc_error(&out, (struct slice){NULL, 0}, -32700, "a \"b\"\n", NULL);
+	assert_text(&out, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":"
+			  "\"a \\\"b\\\"\\n\"}}");
+	buf_reset(&out);
+	rpc_error(&out, (struct slice){"\"x\"", 3}, -1, "m", tree);
+	assert_text(&out, "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"error\":{\"code\":-1,\"message\":"
+			  "\"m\",\"data\":{}}}");
+	cJSON_Delete(tree);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sorts_messages),
+		cmocka_unit_test(test_keeps_ids_as_they_stand),
+		cmocka_unit_test(test_refuses_other_ids),
+		cmocka_unit_test(test_bounds_ids),
+		cmocka_unit_test(test_refuses_malformed_requests_with_their_id),
+		cmocka_unit_test(test_gives_a_parse_error_no_id),
+		cmocka_unit_test(test_refuses_text_that_cannot_be_kept),
+		cmocka_unit_test(test_takes_notifications_with_odd_params),
+		cmocka_unit_test(test_gives_params_and_meta),
+		cmocka_unit_test(test_leaves_code_and_stdin_out_of_the_tree),
+		cmocka_unit_test(test_writes_answers),
+	};
+
+	return cmocka_run_group_tests_name("rpc", tests, NULL, NULL);
+}

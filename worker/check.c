@@ -1,0 +1,228 @@
+/* check - see the header. It drives a sandbox by itself, without frames: the same sandbox, run and capture modules. */
+#include "worker/check.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/blob.h"
+#include "common/cleanup.h"
+#include "common/frame.h"
+#include "common/layers.h"
+#include "common/log.h"
+#include "common/remedy.h"
+#include "worker/worker.h"
+
+#define EXIT_REFUSED 69
+#define ANSWER_TIMEOUT_MS 30000
+
+/* What the program in the sandbox sees of itself. */
+static const char program[] = "import os, socket, sys\n"
+			      "print('python', '.'.join(map(str, sys.version_info[:3])), 'as pid', "
+			      "os.getpid(), 'uid', os.getuid())\n"
+			      "try:\n"
+			      "    keys = ('CapEff', 'CapBnd', 'NoNewPrivs', 'Seccomp')\n"
+			      "    lines = dict(l.rstrip().split(':\\t', 1) for l in "
+			      "open('/proc/self/status') if ':\\t' in l)\n"
+			      "    print('status', ' '.join(k + '=' + lines[k] for k in keys))\n"
+			      "except OSError: print('status', 'unknown without /proc')\n"
+			      "print('root', ' '.join(sorted(os.listdir('/'))))\n";
+
+struct trial {
+	int link; /* our end, as if we were the supervisor */
+	pid_t worker;
+	struct frame frame;
+	int fds[FRAME_FDS];
+};
+
+static int receive(struct trial *trial)
+{
+	struct pollfd event = {.fd = trial->link, .events = POLLIN};
+	int r;
+
+	if (poll(&event, 1, ANSWER_TIMEOUT_MS) <= 0)
+		return -ETIMEDOUT;
+	r = frame_recv(trial->link, &trial->frame, trial->fds, FRAME_TO_SUPERVISOR);
+	return r == 0 ? -EPIPE : r;
+}
+
+/* A worker of our own, in a child: what is checked is what serves. */
+static int start(struct trial *trial, const struct inside *inside, uint32_t version)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	trial->link = pair[0];
+	trial->worker = fork();
+	if (trial->worker == 0) {
+		close(pair[0]);
+		log_set_level(LOG_ERROR);
+		_exit(worker_serve(pair[1], inside, version));
+	}
+	close(pair[1]);
+	return trial->worker < 0 ? -errno : receive(trial);
+}
+
+static int run_program(struct trial *trial)
+{
+	int fds[FRAME_FDS] = {blob_from(program, sizeof(program) - 1), blob_from("", 0)};
+	struct frame frame;
+	int r;
+
+	frame_init(&frame, FRAME_RUN, 1);
+	frame.run.deadline_ms = ANSWER_TIMEOUT_MS / 2;
+	frame.run.output_max_bytes = 64 * KIB;
+	r = frame_send(trial->link, &frame, fds);
+	return r < 0 ? r : receive(trial);
+}
+
+static void stop(struct trial *trial)
+{
+	close(trial->link);
+	if (trial->worker > 0)
+		waitpid(trial->worker, NULL, 0);
+}
+
+static void print_notes(const struct interpreter *interpreter)
+{
+	for (size_t i = 0; i < interpreter->n_passed_over; i++)
+		printf("note   passed over %s: %s\n", interpreter->passed_over[i].path,
+		       interpreter->passed_over[i].why);
+	for (size_t i = 0; i < interpreter->n_left_out; i++)
+		printf("note   programs do not see %s: %s\n", interpreter->left_out[i].path,
+		       interpreter->left_out[i].why);
+	for (size_t i = 0; i < interpreter->view.n; i++)
+		printf("note   programs see %s, read-only\n", interpreter->view.dirs[i].target);
+}
+
+int check_refuse(enum stage stage, int error, const char *wanted)
+{
+	struct remedy_facts facts;
+	char text[1024];
+
+	remedy_facts(&facts);
+	remedy_sentence(text, sizeof(text), stage, error, &facts, wanted);
+	printf("FAIL   %s: %s\n", stage_name(stage), text);
+	printf("\nRuns are refused on this machine.\n");
+	return EXIT_REFUSED;
+}
+
+static void print_layers(uint32_t layers)
+{
+	for (unsigned int i = 0; i < LAYER_COUNT; i++) {
+		const struct layer_info *layer = layer_info(i);
+		const char *verdict = layers & layer->bit ? "ok"
+				      : layer->required	  ? "FAIL"
+							  : "weaker";
+
+		printf("%-6s %s: %s\n", verdict, layer->name, layer->what);
+	}
+	if (!(layers & LAYER_PROC))
+		printf("note   no /proc: the container masks parts of its own. With Podman, add "
+		       "--security-opt 'unmask=/proc/*'\n");
+}
+
+static void print_limits(const struct limits *limits)
+{
+	printf("limit  memory %llu MiB: of all processes together, by polling (a few ms late)\n",
+	       (unsigned long long)(limits->memory_bytes / MIB));
+	printf("limit  processes %u: threads count, by rlimit in the run's user namespace\n",
+	       limits->max_processes);
+	printf("limit  cpus %u: by affinity\n", limits->cpus);
+	printf("limit  cpu time %u s: of each process, by rlimit\n", limits->max_cpu_s);
+	printf("limit  workspace %llu MiB: by the size of its tmpfs\n",
+	       (unsigned long long)(limits->tmp_bytes / MIB));
+	printf("limit  open files %d: of each process, by rlimit\n", MAX_OPEN_FILES);
+}
+
+static void print_output(int fd)
+{
+	struct blob_view view;
+
+	if (blob_view(fd, 64 * KIB, &view) < 0)
+		return;
+	for (const char *line = view.data, *end = view.data + view.size; line < end;) {
+		const char *newline = memchr(line, '\n', (size_t)(end - line));
+		int len = (int)((newline ? newline : end) - line);
+
+		printf("inside %.*s\n", len, line);
+		line += len + 1;
+	}
+	blob_view_clear(&view);
+}
+
+static uint32_t optional_layers(void)
+{
+	uint32_t optional = 0;
+
+	for (unsigned int i = 0; i < LAYER_COUNT; i++)
+		optional |= layer_info(i)->required ? 0 : layer_info(i)->bit;
+	return optional;
+}
+
+static int verdict(const struct frame_done *done, bool strict)
+{
+	uint32_t required = layers_required();
+	bool weaker = (done->layers & optional_layers()) != optional_layers();
+
+	if ((done->layers & required) != required || done->exit_code != 0) {
+		printf("\nRuns are refused on this machine.\n");
+		return EXIT_REFUSED;
+	}
+	printf("\nAll required walls stand.%s\n",
+	       weaker ? " What is marked weaker could be better." : "");
+	return strict && weaker ? 1 : 0;
+}
+
+static int report(struct trial *trial, const struct limits *limits, bool strict)
+{
+	int code;
+
+	print_output(trial->fds[0]);
+	print_layers(trial->frame.done.layers);
+	print_limits(limits);
+	code = verdict(&trial->frame.done, strict);
+	for (int i = 0; i < FRAME_FDS; i++)
+		cleanup_fd(&trial->fds[i]);
+	return code;
+}
+
+/* READY, then one run; a FAIL at either point says which stage. */
+static int check_sandbox(const char *wanted, const struct interpreter *interpreter,
+			 const struct inside *inside, const struct limits *limits, bool strict)
+{
+	struct trial trial = {.link = -1, .fds = {-1, -1}};
+	int r = start(&trial, inside, interpreter->version);
+	int code;
+
+	if (r == 1 && trial.frame.type == FRAME_READY)
+		r = run_program(&trial);
+	if (r != 1)
+		code = check_refuse(STAGE_WORKER, -r, wanted);
+	else if (trial.frame.type == FRAME_FAIL)
+		code = check_refuse(trial.frame.fail.stage, trial.frame.fail.error, wanted);
+	else
+		code = report(&trial, limits, strict);
+	stop(&trial);
+	return code;
+}
+
+int check_run(const char *wanted, enum interpreter_reason reason,
+	      const struct interpreter *interpreter, const struct inside *inside,
+	      const struct limits *limits, bool strict)
+{
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (reason == INTERPRETER_OK)
+		printf("ok     interpreter: %s\n", interpreter->path);
+	print_notes(interpreter);
+	if (reason != INTERPRETER_OK)
+		return check_refuse(STAGE_INTERPRETER, (int)reason, wanted);
+	return check_sandbox(wanted, interpreter, inside, limits, strict);
+}

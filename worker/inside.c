@@ -1,0 +1,172 @@
+/* inside - theory of operation
+ *
+ * The worker forks the builder. The builder enters a user namespace, maps ids, enters the other namespaces and forks:
+ * its child is pid 1 of the new pid namespace, init. The builder reports init's pid and exits; the worker, a child
+ * subreaper (prctl(2)), becomes init's parent. Init makes the view, brings lo up and gives up every privilege *before*
+ * it says it is ready, so that a ready sandbox has all its walls, and what is started in it can only have fewer rights.
+ *
+ * Order matters: ids are mapped while the old /proc is writable; the fresh /proc is mounted while the old one is there;
+ * capabilities go after the last mount, no_new_privs before the filter, the filter last, since it refuses most of what
+ * came before it.
+ */
+#include "worker/inside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/fds.h"
+#include "common/layers.h"
+#include "common/stage.h"
+#include "policy/namespaces.h"
+#include "policy/privilege.h"
+#include "policy/rlimits.h"
+#include "policy/syscalls.h"
+#include "worker/init.h"
+#include "worker/loopback.h"
+#include "worker/report.h"
+
+/* Interactive work on the machine and the worker's own watch come first. */
+#define RUN_NICENESS 10
+
+static _Noreturn void fail(int sock, enum stage stage, int r)
+{
+	struct report report = {.kind = REPORT_FAILED, .stage = stage, .error = -r};
+
+	report_send(sock, &report);
+	_exit(1);
+}
+
+static void step(int sock, enum stage stage, int r)
+{
+	if (r < 0)
+		fail(sock, stage, r);
+}
+
+/* The kernel's OOM killer takes a run before anything of ours. proc(5). */
+static int offer_to_oom_killer(void)
+{
+	_cleanup_fd_ int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fds_write_all(fd, "1000", 4);
+}
+
+/* No signal disposition or mask of the worker's gets through to a run: exec keeps ignored signals ignored. */
+static void reset_signals(void)
+{
+	sigset_t none;
+
+	for (int signal_number = 1; signal_number < NSIG; signal_number++)
+		signal(signal_number, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static int close_inherited(int sock)
+{
+	int keep[] = {0, 1, 2, sock};
+
+	return fds_close_all_but(keep, sizeof(keep) / sizeof(*keep));
+}
+
+static int start_session(void)
+{
+	if (setsid() < 0)
+		return -errno;
+	umask(022);
+	return setpriority(PRIO_PROCESS, 0, RUN_NICENESS) ? -errno : 0;
+}
+
+/* Grants the first of our own CPUs after a random one, so that replicas do not all meet on one. */
+static int grant_cpus(uint32_t wanted)
+{
+	cpu_set_t all, granted;
+	unsigned int start = (unsigned int)getpid();
+
+	if (sched_getaffinity(0, sizeof(all), &all))
+		return -errno;
+	CPU_ZERO(&granted);
+	for (unsigned int i = 0; i < CPU_SETSIZE && wanted; i++) {
+		unsigned int cpu = (start + i) % CPU_SETSIZE;
+
+		if (CPU_ISSET(cpu, &all)) {
+			CPU_SET(cpu, &granted);
+			wanted--;
+		}
+	}
+	return sched_setaffinity(0, sizeof(granted), &granted) ? -errno : 0;
+}
+
+static void make_view(const struct inside *inside, int sock, uint32_t *layers)
+{
+	int proc;
+
+	step(sock, STAGE_ROOT, view_root());
+	step(sock, STAGE_PIVOT, view_pivot());
+	step(sock, STAGE_WORKSPACE, view_workspace(inside->limits.tmp_bytes));
+	*layers |= LAYER_TMPFS;
+	step(sock, STAGE_SYSTEM, view_system(&inside->view));
+	step(sock, STAGE_DEVICES, view_devices());
+	step(sock, STAGE_PROC, proc = view_proc());
+	*layers |= proc ? LAYER_PROC : 0;
+	step(sock, STAGE_OLD_ROOT, view_leave_old());
+	step(sock, STAGE_READ_ONLY, view_seal());
+	*layers |= LAYER_READ_ONLY;
+}
+
+static void give_up_privileges(const struct inside *inside, int sock, uint32_t *layers)
+{
+	step(sock, STAGE_AFFINITY, grant_cpus(inside->limits.cpus));
+	*layers |= LAYER_AFFINITY;
+	step(sock, STAGE_LIMITS, rlimits_apply(&inside->limits));
+	*layers |= LAYER_RLIMITS;
+	step(sock, STAGE_CAPABILITIES, privilege_drop_capabilities());
+	*layers |= LAYER_CAPABILITIES;
+	step(sock, STAGE_NO_NEW_PRIVS, privilege_no_new_privs());
+	*layers |= LAYER_NO_NEW_PRIVS;
+	/* What a run can read of its pid 1 would be a copy of the worker. */
+	step(sock, STAGE_INIT, privilege_undumpable());
+	step(sock, STAGE_SECCOMP, syscalls_apply(&inside->filter));
+	*layers |= LAYER_SECCOMP;
+}
+
+static _Noreturn void become_init(const struct inside *inside, int sock)
+{
+	uint32_t layers = namespaces_layers();
+
+	step(sock, STAGE_SESSION, start_session());
+	if (namespaces_name_host() == 0)
+		layers |= LAYER_HOSTNAME;
+	step(sock, STAGE_LOOPBACK, loopback_up());
+	make_view(inside, sock, &layers);
+	give_up_privileges(inside, sock, &layers);
+	init_main(inside, sock, layers | LAYER_INIT);
+}
+
+void inside_main(const struct inside *inside, int sock)
+{
+	struct report report = {.kind = REPORT_SPAWNED};
+	uid_t uid = geteuid();
+	gid_t gid = getegid();
+
+	prctl(PR_SET_NAME, "mcp-exec-init");
+	reset_signals();
+	step(sock, STAGE_DESCRIPTORS, close_inherited(sock));
+	step(sock, STAGE_USER_NAMESPACE, namespaces_enter_user());
+	step(sock, STAGE_ID_MAP, namespaces_map_ids(uid, gid));
+	step(sock, STAGE_OOM_SCORE, offer_to_oom_killer());
+	step(sock, STAGE_NAMESPACES, namespaces_enter_rest());
+	report.pid = fork();
+	if (report.pid == 0)
+		become_init(inside, sock);
+	step(sock, STAGE_FORK, report.pid < 0 ? -errno : 0);
+	_exit(report_send(sock, &report) < 0);
+}

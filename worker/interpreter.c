@@ -1,0 +1,282 @@
+/* interpreter - see the header. */
+#include "worker/interpreter.h"
+
+#include <limits.h>
+#include <pwd.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "worker/interpreter_ask.h"
+
+#define OLDEST 0x030800U /* Python 3.8 */
+#define FALLBACK_PATH "/usr/local/bin:/usr/bin"
+
+static void note(struct interpreter_note *notes, size_t *n, const char *path, const char *why)
+{
+	if (*n < INTERPRETER_NOTES && (notes[*n].path = strdup(path)))
+		notes[(*n)++].why = why;
+}
+
+static bool is_dir(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+/* Is path the directory dir, or below it? */
+static bool is_within(const char *path, const char *dir)
+{
+	size_t len = strlen(dir);
+
+	if (len == 1)
+		return true;
+	return !strncmp(path, dir, len) && (path[len] == '/' || path[len] == '\0');
+}
+
+static bool is_or_holds_home(const char *dir, const char *home)
+{
+	char real[PATH_MAX];
+
+	return home && *home == '/' &&
+	       (is_within(home, dir) || (realpath(home, real) && is_within(real, dir)));
+}
+
+/* A directory that must not be shown to runs as a whole: it is, or holds, the user's home, or a directory of the system
+ * that is no interpreter's own. */
+static bool is_unsafe(const char *dir)
+{
+	static const char *const never[] = {"/bin",  "/boot",	 "/dev",    "/etc", "/home",
+					    "/lib",  "/media",	 "/mnt",    "/opt", "/proc",
+					    "/root", "/run",	 "/sbin",   "/srv", "/sys",
+					    "/tmp",  "/var/tmp", "/sandbox"};
+	const struct passwd *pw = getpwuid(geteuid());
+
+	for (size_t i = 0; i < sizeof(never) / sizeof(*never); i++)
+		if (is_within(never[i], dir))
+			return true;
+	return is_or_holds_home(dir, getenv("HOME")) || (pw && is_or_holds_home(dir, pw->pw_dir));
+}
+
+static bool is_in_view(const struct interpreter *interpreter, const char *path)
+{
+	if (is_within(path, "/usr"))
+		return true;
+	for (size_t i = 0; i < interpreter->view.n; i++)
+		if (is_within(path, interpreter->view.dirs[i].target))
+			return true;
+	return false;
+}
+
+static int add_dir(struct interpreter *interpreter, const char *source, const char *target)
+{
+	struct view_plan *view = &interpreter->view;
+
+	if (is_in_view(interpreter, target))
+		return 0;
+	if (view->n == VIEW_MAX_DIRS)
+		return -1;
+	view->dirs[view->n].source = strdup(source);
+	view->dirs[view->n].target = strdup(target);
+	view->n++;
+	return view->dirs[view->n - 1].source && view->dirs[view->n - 1].target ? 0 : -1;
+}
+
+/* Puts a directory into the view under its own name and under its real one. Returns whether it is there now. */
+static bool show(struct interpreter *interpreter, const char *dir)
+{
+	char real[PATH_MAX];
+
+	if (!realpath(dir, real) || is_unsafe(real) || is_unsafe(dir))
+		return false;
+	return add_dir(interpreter, real, dir) == 0 && add_dir(interpreter, real, real) == 0;
+}
+
+static enum interpreter_reason show_prefixes(struct interpreter *interpreter,
+					     const struct ask_answer *answer)
+{
+	size_t position = 0;
+	const char *dir;
+
+	while ((dir = ask_next(answer, "prefix", &position)))
+		if (is_dir(dir) && !show(interpreter, dir))
+			return INTERPRETER_UNSAFE_PREFIX;
+	return INTERPRETER_OK;
+}
+
+static void show_libraries(struct interpreter *interpreter, const struct ask_answer *answer)
+{
+	size_t position = 0;
+	const char *dir;
+
+	while ((dir = ask_next(answer, "library", &position)))
+		if (is_dir(dir) && !show(interpreter, dir))
+			note(interpreter->left_out, &interpreter->n_left_out, dir,
+			     "it is, or holds, a directory of yours that programs must not see");
+}
+
+static void show_user_site(struct interpreter *interpreter, const struct ask_answer *answer)
+{
+	const char *site = ask_get(answer, "user_site");
+	const char *base = ask_get(answer, "user_base");
+
+	if (site && base && show(interpreter, site))
+		interpreter->user_base = strdup(base);
+}
+
+static void note_left_out(struct interpreter *interpreter, const struct ask_answer *answer)
+{
+	const char *python_path = getenv("PYTHONPATH");
+	size_t position = 0;
+	const char *entry;
+	struct stat st;
+
+	if (python_path && *python_path)
+		note(interpreter->left_out, &interpreter->n_left_out, python_path,
+		     "PYTHONPATH is not handed on to programs");
+	while ((entry = ask_next(answer, "path", &position)))
+		if (!stat(entry, &st) && !is_in_view(interpreter, entry))
+			note(interpreter->left_out, &interpreter->n_left_out, entry,
+			     "it came from a .pth file or an editable install");
+}
+
+static enum interpreter_reason settle(struct interpreter *interpreter,
+				      const struct ask_answer *answer)
+{
+	const char *executable = ask_get(answer, "executable");
+	enum interpreter_reason reason;
+	char dir[PATH_MAX];
+
+	interpreter->version = (uint32_t)strtoul(ask_get(answer, "version"), NULL, 10);
+	if (interpreter->version < OLDEST || interpreter->version >= 0x040000U)
+		return INTERPRETER_NOT_PYTHON3;
+	if (*executable != '/' || access(executable, X_OK))
+		return INTERPRETER_NOT_RUNNABLE;
+	if ((reason = show_prefixes(interpreter, answer)) != INTERPRETER_OK)
+		return reason;
+	show_libraries(interpreter, answer);
+	show_user_site(interpreter, answer);
+	note_left_out(interpreter, answer);
+	snprintf(dir, sizeof(dir), "%.*s", (int)(strrchr(executable, '/') - executable),
+		 executable);
+	/* Of a prefix such as /opt/x, bin is a part; a lone binary elsewhere has no prefix of its own. */
+	if (!is_in_view(interpreter, executable))
+		return INTERPRETER_UNSAFE_PREFIX;
+	interpreter->path = strdup(executable);
+	interpreter->bin_dir = is_within(dir, "/usr") ? NULL : strdup(dir);
+	return interpreter->path ? INTERPRETER_OK : INTERPRETER_NOT_RUNNABLE;
+}
+
+static void forget_view(struct interpreter *interpreter)
+{
+	for (size_t i = 0; i < interpreter->view.n; i++) {
+		free((void *)(uintptr_t)interpreter->view.dirs[i].source);
+		free((void *)(uintptr_t)interpreter->view.dirs[i].target);
+	}
+	for (size_t i = 0; i < interpreter->n_left_out; i++)
+		free(interpreter->left_out[i].path);
+	interpreter->view.n = 0;
+	interpreter->n_left_out = 0;
+	free(take_ptr(interpreter->user_base));
+}
+
+/* Asked by its directory's real name: started as /bin/python3 it would take / for its prefix. */
+static enum interpreter_reason try(struct interpreter *interpreter, const char *path)
+{
+	_cleanup_free_ struct ask_answer *answer = malloc(sizeof(*answer));
+	char dir[PATH_MAX], real[PATH_MAX], full[PATH_MAX];
+	const char *slash = strrchr(path, '/');
+	enum interpreter_reason reason;
+
+	snprintf(dir, sizeof(dir), "%.*s/", (int)(slash - path), path);
+	if (access(path, F_OK))
+		return INTERPRETER_NOT_FOUND;
+	if (!answer || access(path, X_OK) || is_dir(path) || !realpath(dir, real) ||
+	    snprintf(full, sizeof(full), "%s%s", real, slash) >= (int)sizeof(full) ||
+	    interpreter_ask(full, answer) < 0)
+		return INTERPRETER_NOT_RUNNABLE;
+	reason = settle(interpreter, answer);
+	if (reason != INTERPRETER_OK)
+		forget_view(interpreter);
+	return reason;
+}
+
+static const char *why(enum interpreter_reason reason)
+{
+	switch (reason) {
+	case INTERPRETER_NOT_RUNNABLE:
+		return "it cannot be run by this user, or does not answer";
+	case INTERPRETER_NOT_PYTHON3:
+		return "it is not Python 3.8 or newer";
+	case INTERPRETER_UNSAFE_PREFIX:
+		return "its prefix is, or holds, a directory that programs must not see";
+	case INTERPRETER_OK:
+	case INTERPRETER_NOT_FOUND:
+	case INTERPRETER_REASON_COUNT:
+		break;
+	}
+	return "it does not exist";
+}
+
+/* Tries one candidate and remembers the reason of the one that came nearest. Returns whether it is the one. */
+static bool consider(struct interpreter *interpreter, const char *path,
+		     enum interpreter_reason *nearest)
+{
+	enum interpreter_reason reason = try(interpreter, path);
+
+	if (reason != INTERPRETER_NOT_FOUND && reason != INTERPRETER_OK)
+		note(interpreter->passed_over, &interpreter->n_passed_over, path, why(reason));
+	if (reason == INTERPRETER_OK || reason > *nearest)
+		*nearest = reason;
+	return reason == INTERPRETER_OK;
+}
+
+/* Looks for name in each directory of a colon-separated list. */
+static bool search(struct interpreter *interpreter, const char *name, const char *list,
+		   enum interpreter_reason *nearest)
+{
+	char path[PATH_MAX];
+
+	while (list && *list) {
+		size_t len = strcspn(list, ":");
+
+		/* Relative entries of PATH mean whatever directory a client happened to start us in. */
+		if (*list == '/' &&
+		    snprintf(path, sizeof(path), "%.*s/%s", (int)len, list, name) <
+			    (int)sizeof(path) &&
+		    consider(interpreter, path, nearest))
+			return true;
+		list += len + (list[len] == ':');
+	}
+	return false;
+}
+
+enum interpreter_reason interpreter_find(const char *wanted, struct interpreter *interpreter)
+{
+	enum interpreter_reason nearest = INTERPRETER_NOT_FOUND;
+
+	memset(interpreter, 0, sizeof(*interpreter));
+	if (strchr(wanted, '/')) {
+		if (*wanted == '/')
+			consider(interpreter, wanted, &nearest);
+	} else if (!search(interpreter, wanted, getenv("PATH"), &nearest)) {
+		search(interpreter, wanted, FALLBACK_PATH, &nearest);
+	}
+	return nearest;
+}
+
+void interpreter_clear(struct interpreter *interpreter)
+{
+	forget_view(interpreter);
+	for (size_t i = 0; i < interpreter->n_passed_over; i++)
+		free(interpreter->passed_over[i].path);
+	free(interpreter->path);
+	free(interpreter->bin_dir);
+	memset(interpreter, 0, sizeof(*interpreter));
+}

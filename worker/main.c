@@ -1,0 +1,149 @@
+/* main - mcp-exec-worker: theory of operation
+ *
+ * The supervisor starts it with one end of the link as descriptor 3, as an unprivileged user, and restarts it when it
+ * dies. At start it asks the interpreter about itself, compiles the seccomp filter and builds the environment; all three
+ * are only handed on to the children that become sandboxes. It links libseccomp, libcap and libnl, and no code that
+ * parses JSON or HTTP: what comes from a caller is a descriptor to it.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "common/fds.h"
+#include "common/frame.h"
+#include "common/log.h"
+#include "common/stage.h"
+#include "policy/describe.h"
+#include "policy/environment.h"
+#include "policy/privilege.h"
+#include "policy/syscalls.h"
+#include "worker/check.h"
+#include "worker/inside.h"
+#include "worker/interpreter.h"
+#include "worker/options.h"
+#include "worker/worker.h"
+
+#define LINK_FD 3
+#define EXIT_REFUSED 69
+
+/* What the worker gives up itself: it writes no core file, cannot be read by its own user's other processes, and
+ * gains nothing from a setuid file. */
+static int confine(void)
+{
+	static const struct rlimit no_core = {0, 0};
+
+	signal(SIGPIPE, SIG_IGN);
+	if (setrlimit(RLIMIT_CORE, &no_core))
+		return -errno;
+	if (geteuid() == 0)
+		return -EPERM;
+	prctl(PR_SET_NAME, "mcp-exec-worker");
+	int r = privilege_no_new_privs();
+
+	return r < 0 ? r : privilege_undumpable();
+}
+
+static void log_interpreter(const struct interpreter *interpreter)
+{
+	for (size_t i = 0; i < interpreter->n_passed_over; i++)
+		log_event(LOG_INFO, "interpreter.passed_over",
+			  LOG_SETTING("path", interpreter->passed_over[i].path),
+			  LOG_SETTING("why", interpreter->passed_over[i].why));
+	for (size_t i = 0; i < interpreter->n_left_out; i++)
+		log_event(LOG_INFO, "interpreter.left_out",
+			  LOG_SETTING("path", interpreter->left_out[i].path),
+			  LOG_SETTING("why", interpreter->left_out[i].why));
+	if (interpreter->path)
+		log_event(LOG_INFO, "interpreter.found", LOG_SETTING("path", interpreter->path),
+			  LOG_U64("major", interpreter->version >> 16),
+			  LOG_U64("minor", interpreter->version >> 8 & 0xff),
+			  LOG_U64("micro", interpreter->version & 0xff));
+}
+
+/* Everything that a sandbox is made from. Returns 0, or a negative errno with the stage that failed. */
+static int prepare(const struct options *options, const struct interpreter *interpreter,
+		   struct inside *inside, enum stage *stage)
+{
+	int r;
+
+	*inside = (struct inside){
+		.limits = options->limits, .view = interpreter->view, .python = interpreter->path};
+	*stage = STAGE_SECCOMP;
+	if ((r = syscalls_compile(&inside->filter)) < 0)
+		return r;
+	*stage = STAGE_EXEC;
+	inside->environment =
+		environment_build(&options->limits, interpreter->user_base, interpreter->bin_dir);
+	return inside->environment ? 0 : -ENOMEM;
+}
+
+static int refuse(enum stage stage, int error)
+{
+	struct frame frame;
+
+	log_event(LOG_ERROR, "worker.refused", LOG_STAGE("stage", stage), LOG_I64("error", error));
+	frame_init(&frame, FRAME_FAIL, 0);
+	frame.fail.stage = stage;
+	frame.fail.error = error;
+	frame_send(LINK_FD, &frame, NULL);
+	return EXIT_REFUSED;
+}
+
+static int serve(const struct options *options, const struct interpreter *interpreter,
+		 enum interpreter_reason reason)
+{
+	struct inside inside;
+	enum stage stage;
+	int r;
+
+	log_interpreter(interpreter);
+	if (reason != INTERPRETER_OK)
+		return refuse(STAGE_INTERPRETER, (int)reason);
+	if ((r = prepare(options, interpreter, &inside, &stage)) < 0)
+		return refuse(stage, -r);
+	return worker_serve(LINK_FD, &inside, interpreter->version);
+}
+
+static int check(const struct options *options, const struct interpreter *interpreter,
+		 enum interpreter_reason reason)
+{
+	struct inside inside;
+	enum stage stage;
+	int r;
+
+	if (reason == INTERPRETER_OK && (r = prepare(options, interpreter, &inside, &stage)) < 0)
+		return check_refuse(stage, -r, options->python);
+	return check_run(options->python, reason, interpreter,
+			 reason == INTERPRETER_OK ? &inside : NULL, &options->limits,
+			 options->strict);
+}
+
+int main(int argc, char **argv)
+{
+	struct interpreter interpreter;
+	enum interpreter_reason reason;
+	struct options options;
+	int r;
+
+	if (options_read(&options, argc, argv) < 0)
+		return 64;
+	log_set_level(options.log_level);
+	if (options.mode == WORKER_PRINT_POLICY) {
+		describe_policy(stdout, &options.limits);
+		return 0;
+	}
+	r = fds_fill_standard();
+	if (r < 0 || (r = confine()) < 0) {
+		log_event(LOG_ERROR, "worker.refused", LOG_STAGE("stage", STAGE_WORKER),
+			  LOG_ERRNO("error", r));
+		return EXIT_REFUSED;
+	}
+	reason = interpreter_find(options.python, &interpreter);
+	return options.mode == WORKER_CHECK ? check(&options, &interpreter, reason)
+					    : serve(&options, &interpreter, reason);
+}

@@ -1,0 +1,107 @@
+/* options - see the header. */
+#include "worker/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum option_id {
+	OPT_CHECK = 1,
+	OPT_STRICT,
+	OPT_PRINT_POLICY,
+	OPT_PYTHON,
+	OPT_MEMORY,
+	OPT_TMP,
+	OPT_PROCESSES,
+	OPT_CPUS,
+	OPT_CPU_S,
+	OPT_LOG_LEVEL
+};
+
+static const struct option known[] = {
+	{"check", no_argument, NULL, OPT_CHECK},
+	{"strict", no_argument, NULL, OPT_STRICT},
+	{"print-policy", no_argument, NULL, OPT_PRINT_POLICY},
+	{"python", required_argument, NULL, OPT_PYTHON},
+	{"memory-bytes", required_argument, NULL, OPT_MEMORY},
+	{"tmp-bytes", required_argument, NULL, OPT_TMP},
+	{"max-processes", required_argument, NULL, OPT_PROCESSES},
+	{"cpus", required_argument, NULL, OPT_CPUS},
+	{"max-cpu-s", required_argument, NULL, OPT_CPU_S},
+	{"log-level", required_argument, NULL, OPT_LOG_LEVEL},
+	{NULL, 0, NULL, 0},
+};
+
+static int number(const char *text, uint64_t max, uint64_t *value)
+{
+	char *end;
+
+	errno = 0;
+	*value = strtoull(text, &end, 10);
+	return errno || *end || end == text || *text == '-' || !*value || *value > max ? -EINVAL
+										       : 0;
+}
+
+static int number32(const char *text, uint32_t *value)
+{
+	uint64_t wide;
+	int r = number(text, UINT32_MAX, &wide);
+
+	*value = (uint32_t)wide;
+	return r;
+}
+
+static int read_one(struct options *options, int option, const char *value)
+{
+	switch (option) {
+	case OPT_CHECK:
+		options->mode = WORKER_CHECK;
+		return 0;
+	case OPT_STRICT:
+		options->strict = true;
+		return 0;
+	case OPT_PRINT_POLICY:
+		options->mode = WORKER_PRINT_POLICY;
+		return 0;
+	case OPT_PYTHON:
+		options->python = value;
+		return 0;
+	case OPT_MEMORY:
+		return number(value, CEILING_MEMORY_BYTES, &options->limits.memory_bytes);
+	case OPT_TMP:
+		return number(value, CEILING_TMP_BYTES, &options->limits.tmp_bytes);
+	case OPT_PROCESSES:
+		return number32(value, &options->limits.max_processes);
+	case OPT_CPUS:
+		return number32(value, &options->limits.cpus);
+	case OPT_CPU_S:
+		return number32(value, &options->limits.max_cpu_s);
+	case OPT_LOG_LEVEL:
+		return log_level_parse(value, &options->log_level);
+	default:
+		return -EINVAL;
+	}
+}
+
+int options_read(struct options *options, int argc, char **argv)
+{
+	int option, r = 0;
+
+	*options = (struct options){.python = "python3",
+				    .limits = {.memory_bytes = MEMORY_BYTES,
+					       .tmp_bytes = TMP_BYTES,
+					       .max_processes = MAX_PROCESSES,
+					       .cpus = MAX_CPUS,
+					       .max_cpu_s = MAX_TIMEOUT_S},
+				    .log_level = LOG_INFO};
+	while (r == 0 && (option = getopt_long(argc, argv, "", known, NULL)) != -1)
+		r = read_one(options, option, optarg);
+	if (r < 0 || optind != argc) {
+		fprintf(stderr, "mcp-exec-worker is started by mcp-exec, not by hand; "
+				"see mcp-exec-worker(8)\n");
+		return -EINVAL;
+	}
+	return 0;
+}

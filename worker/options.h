@@ -1,0 +1,24 @@
+/* options - the worker's command line, which only the supervisor writes. mcp-exec-worker(8). */
+#ifndef WORKER_OPTIONS_H
+#define WORKER_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "common/limits.h"
+#include "common/log.h"
+
+enum worker_mode { WORKER_SERVE, WORKER_CHECK, WORKER_PRINT_POLICY };
+
+struct options {
+	enum worker_mode mode;
+	bool strict; /* --check: weaker than it could be is a failure as well */
+	const char *python;
+	struct limits limits;
+	enum log_level log_level;
+};
+
+/* Reads the command line into options, which starts with the defaults of common/limits.h.
+ * Returns 0, or -EINVAL for anything unknown, with a line on stderr. */
+int options_read(struct options *options, int argc, char **argv);
+
+#endif

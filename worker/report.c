@@ -1,0 +1,40 @@
+/* report - see the header. */
+#include "worker/report.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "common/packet.h"
+
+static const char go = 'G';
+
+int report_send(int sock, const struct report *report)
+{
+	return packet_send(sock, report, sizeof(*report), NULL, 0);
+}
+
+int report_recv(int sock, struct report *report)
+{
+	size_t nfds;
+
+	return packet_recv(sock, report, sizeof(*report), NULL, 0, &nfds);
+}
+
+int report_give(int sock, const int fds[GIVE_FDS])
+{
+	return packet_send(sock, &go, sizeof(go), fds, GIVE_FDS);
+}
+
+int report_take(int sock, int fds[GIVE_FDS])
+{
+	char byte;
+	size_t nfds;
+	int r = packet_recv(sock, &byte, sizeof(byte), fds, GIVE_FDS, &nfds);
+
+	if (r == 1 && nfds != GIVE_FDS) {
+		while (nfds)
+			close(fds[--nfds]);
+		return -EPROTO;
+	}
+	return r;
+}

@@ -1,0 +1,165 @@
+/* run - see the header. */
+#include "worker/run.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "common/blob.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/layers.h"
+#include "common/stage.h"
+
+void run_begin(struct run *run, uint64_t id, const struct frame_run *request, int fds[FRAME_FDS])
+{
+	*run = (struct run){.id = id,
+			    .request = *request,
+			    .program = take_fd(&fds[0]),
+			    .stdin_blob = take_fd(&fds[1]),
+			    .capture = {.pipes = {-1, -1, -1}, .blobs = {-1, -1, -1}, .sink = -1}};
+}
+
+int run_start(struct run *run, struct sandbox *sandbox, const struct limits *limits)
+{
+	int fds[GIVE_FDS] = {run->program, -1, -1, -1};
+	int r = capture_init(&run->capture, take_fd(&run->stdin_blob),
+			     run->request.output_max_bytes, fds + GIVE_STDIN);
+
+	if (r == 0)
+		r = sandbox_give(sandbox, fds);
+	for (int i = GIVE_STDIN; i < GIVE_FDS; i++)
+		cleanup_fd(&fds[i]);
+	cleanup_fd(&run->program);
+	if (r < 0) {
+		run->capture_error = r;
+		sandbox_kill(sandbox);
+		return r;
+	}
+	run->started = true;
+	run->started_us = clock_us();
+	watch_init(&run->watch, limits, sandbox->init, run->started_us);
+	return 0;
+}
+
+void run_kill(struct run *run, struct sandbox *sandbox, enum frame_flag reason)
+{
+	/* Too late: it has ended by itself, and that is what will be told. */
+	if (sandbox->state == SANDBOX_ENDING || sandbox->state == SANDBOX_REAPED)
+		return;
+	run->killed |= reason;
+	sandbox_kill(sandbox);
+}
+
+int run_tick(struct run *run, struct sandbox *sandbox, uint64_t now_us)
+{
+	uint64_t deadline_us = run->started_us + run->request.deadline_ms * UINT64_C(1000);
+	uint64_t next_us;
+
+	if (!run->started || sandbox->state != SANDBOX_RUNNING)
+		return -1;
+	if (now_us >= deadline_us)
+		run_kill(run, sandbox, FRAME_TIMED_OUT);
+	else if (watch_look(&run->watch, now_us))
+		run_kill(run, sandbox, FRAME_MEMORY_KILLED);
+	if (sandbox->state != SANDBOX_RUNNING)
+		return -1;
+	next_us = run->watch.next_us < deadline_us ? run->watch.next_us : deadline_us;
+	return next_us <= now_us ? 0 : (int)((next_us - now_us + 999) / 1000);
+}
+
+static int signal_of(const struct sandbox *sandbox)
+{
+	if (!sandbox->ended)
+		return SIGKILL;
+	return WIFSIGNALED(sandbox->report.status) ? WTERMSIG(sandbox->report.status) : 0;
+}
+
+static uint32_t flags_of(const struct run *run, const struct sandbox *sandbox, int signal_number,
+			 const struct limits *limits)
+{
+	uint32_t flags = run->killed;
+
+	if (run->capture.truncated)
+		flags |= FRAME_TRUNCATED;
+	if (sandbox->report.disk_full)
+		flags |= FRAME_DISK_FULL;
+	if (signal_number == SIGKILL && sandbox->ended &&
+	    sandbox->report.main_cpu_us >= limits->max_cpu_s * UINT64_C(1000000))
+		flags |= FRAME_CPU_USED_UP;
+	return flags;
+}
+
+static void fill_done(const struct run *run, const struct sandbox *sandbox,
+		      const struct limits *limits, struct frame_done *done)
+{
+	int signal_number = signal_of(sandbox);
+	uint64_t watched = run->watch.peak_bytes,
+		 largest = (uint64_t)sandbox->usage.ru_maxrss * KIB;
+
+	done->wall_us = run->started ? clock_us() - run->started_us : 0;
+	done->cpu_us = clock_cpu_us(&sandbox->usage);
+	done->peak_rss_bytes = watched > largest ? watched : largest;
+	done->exit_code = signal_number ? -1 : WEXITSTATUS(sandbox->report.status);
+	done->signal = (uint32_t)signal_number;
+	done->flags = flags_of(run, sandbox, signal_number, limits);
+	done->layers = sandbox->layers | (run->started ? LAYER_MEMORY_WATCH : 0);
+}
+
+/* A run that was cancelled before it had pipes has printed nothing. */
+static int take_output(struct run *run, int fds[FRAME_FDS])
+{
+	int r = run->started ? capture_finish(&run->capture) : 0;
+
+	for (int i = 0; r == 0 && i < FRAME_FDS; i++) {
+		fds[i] = run->started ? take_fd(&run->capture.blobs[i + 1]) : blob_from("", 0);
+		r = fds[i] < 0 ? fds[i] : 0;
+	}
+	return r;
+}
+
+static int answer_fail(const struct run *run, uint32_t stage, int error, int link)
+{
+	struct frame frame;
+
+	frame_init(&frame, FRAME_FAIL, run->id);
+	frame.fail.stage = stage;
+	frame.fail.error = error;
+	return frame_send(link, &frame, NULL);
+}
+
+static int answer_done(struct run *run, const struct sandbox *sandbox, const struct limits *limits,
+		       int link)
+{
+	int fds[FRAME_FDS] = {-1, -1};
+	struct frame frame;
+	int r = take_output(run, fds);
+
+	if (r < 0) {
+		for (int i = 0; i < FRAME_FDS; i++)
+			cleanup_fd(&fds[i]);
+		return answer_fail(run, STAGE_CAPTURE, -r, link);
+	}
+	frame_init(&frame, FRAME_DONE, run->id);
+	fill_done(run, sandbox, limits, &frame.done);
+	return frame_send(link, &frame, fds);
+}
+
+int run_answer(struct run *run, const struct sandbox *sandbox, const struct limits *limits,
+	       int link)
+{
+	int r;
+
+	if (run->capture_error)
+		r = answer_fail(run, STAGE_CAPTURE, -run->capture_error, link);
+	else if (sandbox->failed_stage != STAGE_NONE && !run->killed)
+		r = answer_fail(run, sandbox->failed_stage, sandbox->failed_error, link);
+	else
+		r = answer_done(run, sandbox, limits, link);
+	capture_clear(&run->capture);
+	cleanup_fd(&run->program);
+	cleanup_fd(&run->stdin_blob);
+	run->id = 0;
+	return r;
+}

@@ -1,0 +1,48 @@
+/* run - one run of a program, from its RUN frame to its DONE or FAIL: the sandbox it has, its pipes, its clock.
+ *
+ * The worker's loop owns one and drives it; everything that ends a run (the program, the deadline, a CANCEL, the memory
+ * watch) only kills the sandbox, and the answer is made in one place when the sandbox is REAPED.
+ */
+#ifndef WORKER_RUN_H
+#define WORKER_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/frame.h"
+#include "worker/capture.h"
+#include "worker/sandbox.h"
+#include "worker/watch.h"
+
+struct run {
+	uint64_t id; /* 0: no run */
+	struct frame_run request;
+	int program; /* blobs, until the sandbox has them */
+	int stdin_blob;
+	bool started;
+	uint32_t killed; /* enum frame_flag: why we killed it, 0 when we did not */
+	uint64_t started_us;
+	struct capture capture;
+	struct watch watch;
+	int capture_error;
+};
+
+/* Takes a RUN frame's request and descriptors. run must have id 0. */
+void run_begin(struct run *run, uint64_t id, const struct frame_run *request, int fds[FRAME_FDS]);
+
+/* Starts it in a READY sandbox. Returns 0, or a negative errno: the sandbox is killed, and the answer will be FAIL. */
+int run_start(struct run *run, struct sandbox *sandbox, const struct limits *limits);
+
+/* What time it is for: kills at the deadline, looks at memory. Returns milliseconds until it wants to be called again,
+ * -1 for never. */
+int run_tick(struct run *run, struct sandbox *sandbox, uint64_t now_us);
+
+/* Kills it for a reason (FRAME_CANCELLED, …). */
+void run_kill(struct run *run, struct sandbox *sandbox, enum frame_flag reason);
+
+/* Answers on link when the sandbox is REAPED, and ends the run: id is 0 afterwards. max_cpu_s is the limit it ran under.
+ * Returns 0 or a negative errno of frame_send. */
+int run_answer(struct run *run, const struct sandbox *sandbox, const struct limits *limits,
+	       int link);
+
+#endif
