@@ -13,11 +13,11 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 Q := $(if $(V),,@)
-say = $(if $(V),@:,@printf '  %-7s %s\n' '$(1)' '$(2)')
+say = $(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),@:,@printf '  %-7s %s\n' '$(1)' '$(2)')
 
 VERSION := $(shell sed -n 's/.*MCP_EXEC_VERSION "\(.*\)"/\1/p' common/version.h)
 
-# --- sources -----------------------------------------------------------------------------------------------------------
+# --- sources --------------------------------------------------------------------------------------
 
 MODULES  := common policy supervisor worker
 SOURCES  := $(sort $(wildcard $(MODULES:=/*.c)))
@@ -34,7 +34,7 @@ WORKER   := $(BUILD)/libexec/mcp-exec/mcp-exec-worker
 TEST_BIN := $(TESTS:tests/unit/%.c=$(BUILD)/tests/%)
 FAKE_BIN := $(FAKES:tests/fake/%.c=$(BUILD)/tests/%)
 
-# --- flags -------------------------------------------------------------------------------------------------------------
+# --- flags ----------------------------------------------------------------------------------------
 
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wvla -Wswitch-enum -Wmissing-prototypes -Wstrict-prototypes \
 	-Wformat=2 -Wcast-qual -Wwrite-strings
@@ -82,7 +82,7 @@ $(PROBED): Makefile
 	  echo "WORKER_LIBS := $$(pkg-config --libs libnl-route-3.0 libnl-3.0 libseccomp libcap)"; \
 	} >$@.new && mv $@.new $@
 
-# --- build -------------------------------------------------------------------------------------------------------------
+# --- build ----------------------------------------------------------------------------------------
 
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -147,7 +147,7 @@ $(FAKE_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/fake/%.o $(BUILD)/libcommon.a
 
 -include $(patsubst %.o,%.d,$(call objects,$(ALL_C)))
 
-# --- tests -------------------------------------------------------------------------------------------------------------
+# --- tests ----------------------------------------------------------------------------------------
 
 # What these build they build on all processors, unless the caller said otherwise.
 JOBS = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -172,7 +172,7 @@ $(BUILD)/bench/baseline: $(BUILD)/obj/tests/bench/baseline.o
 bench: $(SERVER) $(WORKER) $(BUILD)/bench/baseline
 	@python3 tests/bench/compare.py --baseline $(BUILD)/bench/baseline $(SERVER)
 
-# --- looking at the source ---------------------------------------------------------------------------------------------
+# --- looking at the source ------------------------------------------------------------------------
 
 # Analysers take their time: every file on its own, as many at once as ANALYSERS says.
 ANALYSERS ?= $(shell nproc)
@@ -212,7 +212,7 @@ compile_commands.json: Makefile $(SOURCES) $(HEADERS)
 		printf '%s\n{"directory": "%s", "file": "%s", "command": "%s -c %s"}' "$$sep" '$(CURDIR)' "$$f" \
 			'cc -DBUILD_ID=1 $(CPPFLAGS_OURS) -std=gnu17 -O2 $(WARNINGS)' "$$f"; sep=','; done; printf '\n]\n'; } >$@
 
-# --- installation ------------------------------------------------------------------------------------------------------
+# --- installation ---------------------------------------------------------------------------------
 
 MANUALS := $(wildcard packaging/man/*.[18])
 manual_path = $(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(1)))/$(notdir $(1))

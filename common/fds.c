@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 int fds_fill_standard(void)
@@ -91,4 +92,11 @@ ssize_t fds_read_all(int fd, void *data, size_t size)
 	if (n < 0)
 		return n;
 	return n > 0 ? -EFBIG : (ssize_t)len;
+}
+
+int fds_open_process(pid_t pid)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	return fd < 0 ? -errno : fd;
 }

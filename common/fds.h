@@ -16,6 +16,10 @@ int fds_close_all_but(const int *keep, size_t n);
 /* Writes all of it to a blocking descriptor, through EINTR and short writes. Returns 0 or a negative errno. */
 int fds_write_all(int fd, const void *data, size_t len);
 
+/* A descriptor for a process, close-on-exec: pidfd_open(2), for which glibc has a function only since 2.36.
+ * Returns it, owned by the caller, or a negative errno. */
+int fds_open_process(pid_t pid);
+
 /* Reads up to size bytes until end of file. Returns how many, -EFBIG when there is more, or another negative errno. */
 ssize_t fds_read_all(int fd, void *data, size_t size);
 

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +18,9 @@
 
 #define READ_BYTES 65536
 
+/* A sentence for the person at the command line; format is a literal. */
+#define say(format, ...) fprintf(stderr, "mcp-exec: " format "\n" __VA_OPT__(, ) __VA_ARGS__)
+
 /* One run: what is needed until its outcome is printed. */
 struct run {
 	const struct config *config;
@@ -31,17 +33,6 @@ struct run {
 	int exit_code;
 	bool ended;
 };
-
-__attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	fputs("mcp-exec: ", stderr);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
-	va_end(args);
-}
 
 /*** What to run ***/
 

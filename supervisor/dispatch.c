@@ -170,23 +170,23 @@ static void on_ended(void *ctx, uint64_t run_id, const struct outcome *outcome)
 		pump(dispatch);
 }
 
-int dispatch_new(struct event_base *base, const struct spawn_spec *spec, struct dispatch **out)
+int dispatch_new(struct event_base *base, const struct spawn_spec *spec, struct dispatch **dispatch)
 {
 	const struct link_events events = {
 		.idle = on_idle, .unusable = on_unusable, .ended = on_ended};
-	struct dispatch *dispatch = calloc(1, sizeof(*dispatch));
+	struct dispatch *made = calloc(1, sizeof(*made));
 	int r;
 
-	if (dispatch == NULL)
+	if (made == NULL)
 		return -ENOMEM;
-	queue_init(&dispatch->queue, spec->config->max_queue);
-	r = worker_link_new(base, spec, &events, dispatch, &dispatch->link);
+	queue_init(&made->queue, spec->config->max_queue);
+	r = worker_link_new(base, spec, &events, made, &made->link);
 	if (r < 0) {
-		free(dispatch);
+		free(made);
 		return r;
 	}
-	worker_link_start(dispatch->link);
-	*out = dispatch;
+	worker_link_start(made->link);
+	*dispatch = made;
 	return 0;
 }
 

@@ -69,7 +69,7 @@ static size_t distance(const char *a, const char *b)
 	return row[len];
 }
 
-/* One starts with the other, and what they share is no accident: timeout, timeout_seconds, codes. */
+/* One starts with the other, and that is no accident: timeout, timeout_seconds, codes. */
 static bool shares_start(const char *a, const char *b)
 {
 	size_t x = strlen(a), y = strlen(b);
@@ -85,7 +85,8 @@ static bool is_close(const char *name, const char *meant)
 	return shares_start(name, meant) || distance(name, meant) <= allowed;
 }
 
-const char *exec_tool_near(const char *name)
+/* The argument that was probably meant by an unknown name, or NULL. */
+static const char *meant_by(const char *name)
 {
 	for (size_t i = 0; i < LENGTH(known); i++)
 		if (strcasecmp(known[i], name) == 0)
@@ -102,7 +103,7 @@ const char *exec_tool_near(const char *name)
 
 static void warn_one(const char *name, struct buf *warnings)
 {
-	const char *near = exec_tool_near(name);
+	const char *near = meant_by(name);
 	size_t len = strlen(name);
 	bool cut = len > MAX_SHOWN_BYTES;
 	int shown = (int)(cut ? utf8_whole(name, MAX_SHOWN_BYTES) : len);
@@ -140,7 +141,7 @@ void exec_tool_suggest_code(const cJSON *arguments, struct buf *error)
 
 	cJSON_ArrayForEach(item, arguments)
 	{
-		const char *near = is_known(item->string) ? NULL : exec_tool_near(item->string);
+		const char *near = is_known(item->string) ? NULL : meant_by(item->string);
 
 		if (!near || strcmp(near, "code") != 0 || strlen(item->string) > MAX_SHOWN_BYTES)
 			continue;

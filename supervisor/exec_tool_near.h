@@ -7,9 +7,6 @@
 
 #include "common/buf.h"
 
-/* The argument that was probably meant by an unknown name, or NULL. */
-const char *exec_tool_near(const char *name);
-
 /* Warns of each argument that the tool does not know, up to a few. arguments may be NULL. */
 void exec_tool_warn_unknown(const cJSON *arguments, struct buf *warnings);
 

@@ -17,11 +17,12 @@
 
 static void answer_invalid(const struct mcp_reply *reply, const struct rpc_message *message)
 {
+	const char *kind = message->error == RPC_PARSE_ERROR	   ? "Parse error"
+			   : message->error == RPC_INVALID_REQUEST ? "Invalid request"
+								   : "Internal error";
 	char text[160];
 
-	snprintf(text, sizeof(text), "%s: %s",
-		 message->error == RPC_PARSE_ERROR ? "Parse error" : "Invalid request",
-		 message->reason);
+	snprintf(text, sizeof(text), "%s: %s", kind, message->reason);
 	mcp_reply_error(reply, message->error, text, NULL);
 }
 

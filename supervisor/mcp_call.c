@@ -98,11 +98,11 @@ static void start(const struct mcp_request *request)
 		return;
 	}
 	call_free(call);
-	if (err == -EINVAL && error.error == 0)
-		mcp_reply_result(&request->reply, exec_tool_error(error.data, error.len));
-	else
-		mcp_reply_error(&request->reply, RPC_INTERNAL_ERROR,
-				"the program could not be stored", NULL);
+	if (err != -EINVAL)
+		buf_add_string(&error, "The server is short of memory or descriptors. Nothing was "
+				       "run; try later.");
+	mcp_reply_result(&request->reply,
+			 error.error ? NULL : exec_tool_error(error.data, error.len));
 }
 
 static void refuse_tool(const struct mcp_request *request, const char *name)

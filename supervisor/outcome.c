@@ -8,6 +8,9 @@
 
 #include "common/frame.h"
 
+/* The source line of a traceback's last frame and the carets under it. */
+#define FRAME_TEXT_BYTES 400
+
 /* A piece of what the program wrote. */
 struct line {
 	const char *text;
@@ -91,9 +94,19 @@ static bool met_cpu_time(const struct frame_done *done)
 	       (done->signal == SIGKILL && (done->flags & FRAME_CPU_USED_UP));
 }
 
-static bool met_processes(struct line line)
+/* EAGAIN is also what a socket says that is not ready: the traceback must show who was called. Its last frame is right
+ * above the last line. */
+static bool called_fork(const struct blob_view *view, struct line line)
 {
-	return is_os_error(line, "BlockingIOError", EAGAIN) ||
+	size_t before = (size_t)(line.text - view->data);
+	size_t len = before < FRAME_TEXT_BYTES ? before : FRAME_TEXT_BYTES;
+
+	return memmem(line.text - len, len, "fork", strlen("fork")) != NULL;
+}
+
+static bool met_processes(const struct blob_view *view, struct line line)
+{
+	return (is_os_error(line, "BlockingIOError", EAGAIN) && called_fork(view, line)) ||
 	       starts_with(line, "RuntimeError: can't start new thread");
 }
 
@@ -107,7 +120,7 @@ static const char *limit_of_failure(const struct outcome *outcome)
 		return "cpu_time";
 	if ((done->flags & FRAME_MEMORY_KILLED) || is_memory_error(line))
 		return "memory";
-	if (met_processes(line))
+	if (met_processes(&outcome->err, line))
 		return "processes";
 	if ((done->flags & FRAME_DISK_FULL) || is_os_error(line, "OSError", ENOSPC))
 		return "disk";
@@ -128,17 +141,18 @@ const char *outcome_limit(const struct outcome *outcome)
 	return limit;
 }
 
-#define REAL_TIME_NAMES(X)                                                                         \
-	X(0)                                                                                       \
-	X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16)     \
-		X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29)      \
-			X(30)
-
 static const char *real_time_name(unsigned int number)
 {
-#define REAL_TIME_NAME(n) "SIGRTMIN+" #n,
-	static const char *const names[] = {REAL_TIME_NAMES(REAL_TIME_NAME)};
-#undef REAL_TIME_NAME
+#define REAL_TIME(n) "SIGRTMIN+" #n
+	static const char *const names[] = {
+		REAL_TIME(0),  REAL_TIME(1),  REAL_TIME(2),  REAL_TIME(3),  REAL_TIME(4),
+		REAL_TIME(5),  REAL_TIME(6),  REAL_TIME(7),  REAL_TIME(8),  REAL_TIME(9),
+		REAL_TIME(10), REAL_TIME(11), REAL_TIME(12), REAL_TIME(13), REAL_TIME(14),
+		REAL_TIME(15), REAL_TIME(16), REAL_TIME(17), REAL_TIME(18), REAL_TIME(19),
+		REAL_TIME(20), REAL_TIME(21), REAL_TIME(22), REAL_TIME(23), REAL_TIME(24),
+		REAL_TIME(25), REAL_TIME(26), REAL_TIME(27), REAL_TIME(28), REAL_TIME(29),
+		REAL_TIME(30)};
+#undef REAL_TIME
 	unsigned int first = (unsigned int)SIGRTMIN;
 
 	if (number < first || number - first >= sizeof(names) / sizeof(names[0]))
@@ -146,22 +160,23 @@ static const char *real_time_name(unsigned int number)
 	return names[number - first];
 }
 
-#define SIGNALS(X)                                                                                 \
-	X(SIGHUP)                                                                                  \
-	X(SIGINT) X(SIGQUIT) X(SIGILL) X(SIGTRAP) X(SIGABRT) X(SIGBUS) X(SIGFPE) X(SIGKILL)        \
-		X(SIGUSR1) X(SIGSEGV) X(SIGUSR2) X(SIGPIPE) X(SIGALRM) X(SIGTERM) X(SIGCHLD)       \
-			X(SIGCONT) X(SIGSTOP) X(SIGTSTP) X(SIGTTIN) X(SIGTTOU) X(SIGURG)           \
-				X(SIGXCPU) X(SIGXFSZ) X(SIGVTALRM) X(SIGPROF) X(SIGWINCH) X(SIGIO) \
-					X(SIGPWR) X(SIGSYS)
-
 const char *outcome_signal(const struct outcome *outcome)
 {
-#define SIGNAL_NAME(symbol) {symbol, #symbol},
+#define NAMED(symbol)                                                                              \
+	{                                                                                          \
+		symbol, #symbol                                                                    \
+	}
 	static const struct {
 		unsigned int number;
 		const char *name;
-	} signals[] = {SIGNALS(SIGNAL_NAME)};
-#undef SIGNAL_NAME
+	} signals[] = {
+		NAMED(SIGHUP),	NAMED(SIGINT),	 NAMED(SIGQUIT), NAMED(SIGILL),	 NAMED(SIGTRAP),
+		NAMED(SIGABRT), NAMED(SIGBUS),	 NAMED(SIGFPE),	 NAMED(SIGKILL), NAMED(SIGUSR1),
+		NAMED(SIGSEGV), NAMED(SIGUSR2),	 NAMED(SIGPIPE), NAMED(SIGALRM), NAMED(SIGTERM),
+		NAMED(SIGCHLD), NAMED(SIGCONT),	 NAMED(SIGSTOP), NAMED(SIGTSTP), NAMED(SIGTTIN),
+		NAMED(SIGTTOU), NAMED(SIGURG),	 NAMED(SIGXCPU), NAMED(SIGXFSZ), NAMED(SIGVTALRM),
+		NAMED(SIGPROF), NAMED(SIGWINCH), NAMED(SIGIO),	 NAMED(SIGPWR),	 NAMED(SIGSYS)};
+#undef NAMED
 	unsigned int number = outcome->done.signal;
 
 	if (number == 0)

@@ -104,8 +104,8 @@ static int many_have_twin(const struct scan_key *items, size_t count, bool *twin
 
 int scan_keys_close(struct scan_keys *keys, size_t first, bool *duplicate)
 {
-	const struct scan_key *items = keys->items + first;
 	size_t count = keys->count - first;
+	const struct scan_key *items = count > 0 ? &keys->items[first] : NULL;
 	int err = 0;
 
 	*duplicate = false;

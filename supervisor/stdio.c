@@ -17,13 +17,13 @@
 #include <event2/event.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/fds.h"
 #include "common/log.h"
 #include "supervisor/commands.h"
 #include "supervisor/dispatch.h"
@@ -263,7 +263,7 @@ static void watch_parent(struct stdio *stdio)
 
 	if (parent <= 1)
 		return;
-	stdio->parent_fd = pidfd_open(parent, 0);
+	stdio->parent_fd = fds_open_process(parent);
 	if (stdio->parent_fd < 0)
 		return;
 	if (getppid() != parent)

@@ -19,12 +19,12 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/fds.h"
 #include "common/log.h"
 #include "common/version.h"
 
@@ -68,7 +68,7 @@ static void arm(struct event *timer, uint64_t ms)
 /* Waits for a process, kills it when the grace is over, and reaps it. Returns its wait status. */
 static int reap(pid_t pid, int grace_ms)
 {
-	_cleanup_fd_ int handle = pidfd_open(pid, 0);
+	_cleanup_fd_ int handle = fds_open_process(pid);
 	struct pollfd ended = {.fd = handle, .events = POLLIN};
 	int status = 0;
 
@@ -311,23 +311,23 @@ static bool make_events(struct worker_link *link)
 }
 
 int worker_link_new(struct event_base *base, const struct spawn_spec *spec,
-		    const struct link_events *events, void *ctx, struct worker_link **out)
+		    const struct link_events *events, void *ctx, struct worker_link **link)
 {
-	struct worker_link *link = calloc(1, sizeof(*link));
+	struct worker_link *made = calloc(1, sizeof(*made));
 
-	if (link == NULL)
+	if (made == NULL)
 		return -ENOMEM;
-	link->base = base;
-	link->spec = spec;
-	link->events = *events;
-	link->ctx = ctx;
-	link->sock = -1;
-	link->state = LINK_DOWN;
-	if (!make_events(link)) {
-		worker_link_free(link);
+	made->base = base;
+	made->spec = spec;
+	made->events = *events;
+	made->ctx = ctx;
+	made->sock = -1;
+	made->state = LINK_DOWN;
+	if (!make_events(made)) {
+		worker_link_free(made);
 		return -ENOMEM;
 	}
-	*out = link;
+	*link = made;
 	return 0;
 }
 

@@ -23,16 +23,16 @@
 #define ANSWER_TIMEOUT_MS 30000
 
 /* What the program in the sandbox sees of itself. */
-static const char program[] = "import os, socket, sys\n"
-			      "print('python', '.'.join(map(str, sys.version_info[:3])), 'as pid', "
-			      "os.getpid(), 'uid', os.getuid())\n"
-			      "try:\n"
-			      "    keys = ('CapEff', 'CapBnd', 'NoNewPrivs', 'Seccomp')\n"
-			      "    lines = dict(l.rstrip().split(':\\t', 1) for l in "
-			      "open('/proc/self/status') if ':\\t' in l)\n"
-			      "    print('status', ' '.join(k + '=' + lines[k] for k in keys))\n"
-			      "except OSError: print('status', 'unknown without /proc')\n"
-			      "print('root', ' '.join(sorted(os.listdir('/'))))\n";
+static const char program[] =
+	"import os, socket, sys\n"
+	"print('python', '.'.join(map(str, sys.version_info[:3])), 'as pid', "
+	"os.getpid(), 'uid', os.getuid())\n"
+	"try:\n"
+	"    keys = ('CapEff', 'CapBnd', 'NoNewPrivs', 'Seccomp')\n"
+	"    lines = dict(line.split(':', 1) for line in open('/proc/self/status'))\n"
+	"    print(' '.join(k + '=' + lines[k].strip() for k in keys))\n"
+	"except OSError: print('its status cannot be read without /proc')\n"
+	"print('root', ' '.join(sorted(os.listdir('/'))))\n";
 
 struct trial {
 	int link; /* our end, as if we were the supervisor */
@@ -88,18 +88,6 @@ static void stop(struct trial *trial)
 	close(trial->link);
 	if (trial->worker > 0)
 		waitpid(trial->worker, NULL, 0);
-}
-
-static void print_notes(const struct interpreter *interpreter)
-{
-	for (size_t i = 0; i < interpreter->n_passed_over; i++)
-		printf("note   passed over %s: %s\n", interpreter->passed_over[i].path,
-		       interpreter->passed_over[i].why);
-	for (size_t i = 0; i < interpreter->n_left_out; i++)
-		printf("note   programs do not see %s: %s\n", interpreter->left_out[i].path,
-		       interpreter->left_out[i].why);
-	for (size_t i = 0; i < interpreter->view.n; i++)
-		printf("note   programs see %s, read-only\n", interpreter->view.dirs[i].target);
 }
 
 int check_refuse(enum stage stage, int error, const char *wanted)
@@ -195,34 +183,35 @@ static int report(struct trial *trial, const struct limits *limits, bool strict)
 }
 
 /* READY, then one run; a FAIL at either point says which stage. */
-static int check_sandbox(const char *wanted, const struct interpreter *interpreter,
-			 const struct inside *inside, const struct limits *limits, bool strict)
+int check_sandbox(const struct inside *inside, uint32_t version, bool strict)
 {
 	struct trial trial = {.link = -1, .fds = {-1, -1}};
-	int r = start(&trial, inside, interpreter->version);
+	int r = start(&trial, inside, version);
 	int code;
 
 	if (r == 1 && trial.frame.type == FRAME_READY)
 		r = run_program(&trial);
 	if (r != 1)
-		code = check_refuse(STAGE_WORKER, -r, wanted);
+		code = check_refuse(STAGE_WORKER, -r, inside->python);
 	else if (trial.frame.type == FRAME_FAIL)
-		code = check_refuse(trial.frame.fail.stage, trial.frame.fail.error, wanted);
+		code = check_refuse(trial.frame.fail.stage, trial.frame.fail.error, inside->python);
 	else
-		code = report(&trial, limits, strict);
+		code = report(&trial, &inside->limits, strict);
 	stop(&trial);
 	return code;
 }
 
-int check_run(const char *wanted, enum interpreter_reason reason,
-	      const struct interpreter *interpreter, const struct inside *inside,
-	      const struct limits *limits, bool strict)
+void check_interpreter(const struct interpreter *interpreter)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (reason == INTERPRETER_OK)
+	if (interpreter->path)
 		printf("ok     interpreter: %s\n", interpreter->path);
-	print_notes(interpreter);
-	if (reason != INTERPRETER_OK)
-		return check_refuse(STAGE_INTERPRETER, (int)reason, wanted);
-	return check_sandbox(wanted, interpreter, inside, limits, strict);
+	for (size_t i = 0; i < interpreter->n_passed_over; i++)
+		printf("note   passed over %s: %s\n", interpreter->passed_over[i].path,
+		       interpreter->passed_over[i].why);
+	for (size_t i = 0; i < interpreter->n_left_out; i++)
+		printf("note   programs do not see %s: %s\n", interpreter->left_out[i].path,
+		       interpreter->left_out[i].why);
+	for (size_t i = 0; i < interpreter->view.n; i++)
+		printf("note   programs see %s, read-only\n", interpreter->view.dirs[i].target);
 }

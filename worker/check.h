@@ -3,18 +3,21 @@
 #define WORKER_CHECK_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
+#include "common/stage.h"
 #include "worker/inside.h"
 #include "worker/interpreter.h"
 
-/* Prints the interpreter, every layer, every limit and how it is enforced, with a remedy for what fails. inside is NULL
- * when no interpreter was found (reason says why). Returns the exit code: 0 all walls stand; 69 runs are refused; with
- * strict, 1 when something is weaker than it could be. */
-int check_run(const char *wanted, enum interpreter_reason reason,
-	      const struct interpreter *interpreter, const struct inside *inside,
-	      const struct limits *limits, bool strict);
+/* Prints which interpreter was taken, which candidates were not and why, and what of it programs see. */
+void check_interpreter(const struct interpreter *interpreter);
 
-/* Prints that runs are refused, at which stage, and the remedy. wanted is the configured interpreter. Returns 69. */
+/* Builds a sandbox by a worker of its own, runs a program in it, and prints every layer, every limit and how it is
+ * enforced. version is PY_VERSION_HEX >> 8. Returns the exit code: 0 all required walls stand; 69 runs are refused;
+ * with strict, 1 when something is weaker than it could be. */
+int check_sandbox(const struct inside *inside, uint32_t version, bool strict);
+
+/* Prints that runs are refused, at which stage, and the remedy. wanted is the interpreter. Returns 69. */
 int check_refuse(enum stage stage, int error, const char *wanted);
 
 #endif

@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -85,22 +86,29 @@ static int start_session(void)
 	return setpriority(PRIO_PROCESS, 0, RUN_NICENESS) ? -errno : 0;
 }
 
-/* Grants the first of our own CPUs after a random one, so that replicas do not all meet on one. */
+/* Grants that many of our own CPUs, counted from a random one, so that replicas do not all meet on the first. */
 static int grant_cpus(uint32_t wanted)
 {
 	cpu_set_t all, granted;
-	unsigned int start = (unsigned int)getpid();
+	unsigned int skip;
 
-	if (sched_getaffinity(0, sizeof(all), &all))
+	if (sched_getaffinity(0, sizeof(all), &all) ||
+	    getrandom(&skip, sizeof(skip), 0) != sizeof(skip))
 		return -errno;
+	skip %= (unsigned int)CPU_COUNT(&all);
 	CPU_ZERO(&granted);
-	for (unsigned int i = 0; i < CPU_SETSIZE && wanted; i++) {
-		unsigned int cpu = (start + i) % CPU_SETSIZE;
+	/* Twice around: those that were skipped come again at the end. */
+	for (unsigned int i = 0; i < 2 * CPU_SETSIZE && wanted; i++) {
+		unsigned int cpu = i % CPU_SETSIZE;
 
-		if (CPU_ISSET(cpu, &all)) {
-			CPU_SET(cpu, &granted);
-			wanted--;
+		if (!CPU_ISSET(cpu, &all) || CPU_ISSET(cpu, &granted))
+			continue;
+		if (skip) {
+			skip--;
+			continue;
 		}
+		CPU_SET(cpu, &granted);
+		wanted--;
 	}
 	return sched_setaffinity(0, sizeof(granted), &granted) ? -errno : 0;
 }

@@ -82,6 +82,12 @@ static int prepare(const struct options *options, const struct interpreter *inte
 	return inside->environment ? 0 : -ENOMEM;
 }
 
+static void release(struct inside *inside)
+{
+	environment_free(inside->environment);
+	free(inside->filter.filter);
+}
+
 static int refuse(enum stage stage, int error)
 {
 	struct frame frame;
@@ -104,9 +110,10 @@ static int serve(const struct options *options, const struct interpreter *interp
 	log_interpreter(interpreter);
 	if (reason != INTERPRETER_OK)
 		return refuse(STAGE_INTERPRETER, (int)reason);
-	if ((r = prepare(options, interpreter, &inside, &stage)) < 0)
-		return refuse(stage, -r);
-	return worker_serve(LINK_FD, &inside, interpreter->version);
+	r = prepare(options, interpreter, &inside, &stage);
+	r = r < 0 ? refuse(stage, -r) : worker_serve(LINK_FD, &inside, interpreter->version);
+	release(&inside);
+	return r;
 }
 
 static int check(const struct options *options, const struct interpreter *interpreter,
@@ -116,11 +123,14 @@ static int check(const struct options *options, const struct interpreter *interp
 	enum stage stage;
 	int r;
 
-	if (reason == INTERPRETER_OK && (r = prepare(options, interpreter, &inside, &stage)) < 0)
-		return check_refuse(stage, -r, options->python);
-	return check_run(options->python, reason, interpreter,
-			 reason == INTERPRETER_OK ? &inside : NULL, &options->limits,
-			 options->strict);
+	check_interpreter(interpreter);
+	if (reason != INTERPRETER_OK)
+		return check_refuse(STAGE_INTERPRETER, (int)reason, options->python);
+	r = prepare(options, interpreter, &inside, &stage);
+	r = r < 0 ? check_refuse(stage, -r, options->python)
+		  : check_sandbox(&inside, interpreter->version, options->strict);
+	release(&inside);
+	return r;
 }
 
 int main(int argc, char **argv)
@@ -144,6 +154,8 @@ int main(int argc, char **argv)
 		return EXIT_REFUSED;
 	}
 	reason = interpreter_find(options.python, &interpreter);
-	return options.mode == WORKER_CHECK ? check(&options, &interpreter, reason)
-					    : serve(&options, &interpreter, reason);
+	r = options.mode == WORKER_CHECK ? check(&options, &interpreter, reason)
+					 : serve(&options, &interpreter, reason);
+	interpreter_clear(&interpreter);
+	return r;
 }

@@ -1,7 +1,7 @@
 """Rules about the tree, each of which shows that it can fail.
 
-A rule is a generator of objections. It carries a small bad tree, and is shown that before it judges the real one; a rule
-that has nothing to say against its bad tree is reported as a failure itself.
+A rule is a generator of objections. It carries a small bad tree, and is shown that before it judges the real one; a
+rule that has nothing to say against its bad tree is reported as a failure itself.
 """
 import os
 import shutil
@@ -13,8 +13,8 @@ RULES = []
 
 
 def rule(bad, make=None, objections=1):
-    """Registers a rule. bad: files that it must refuse, each alone; make: builds in the bad tree, which is then looked at
-    as a whole, what the rule looks at; objections: at least so many there must be."""
+    """Registers a rule. bad: files that it must refuse, each alone; make: builds in the bad tree what the rule looks
+    at, and then all the files are looked at together; objections: at least so many there must be."""
     def register(check):
         RULES.append((check, bad, make, objections))
         return check

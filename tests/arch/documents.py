@@ -22,9 +22,15 @@ class Tree:
             listed = tool("git", "-c", "safe.directory=*", "-C", self.root, "ls-files", "-z", "--cached", "--others",
                           "--exclude-standard").split("\0")
         else:
-            listed = [os.path.relpath(os.path.join(folder, name), self.root)
-                      for folder, _, names in os.walk(self.root) for name in names]
+            listed = list(self._walk())
         return [path for path in listed if os.path.isfile(os.path.join(self.root, path))]
+
+    def _walk(self):
+        for folder, folders, names in os.walk(self.root):
+            folders[:] = [f for f in folders if f not in ("node_modules", "__pycache__", "build", "build-san")]
+            for name in names:
+                if name != "compile_commands.json":
+                    yield os.path.relpath(os.path.join(folder, name), self.root)
 
     def text(self, path):
         with open(os.path.join(self.root, path), encoding="utf-8", errors="replace") as file:
@@ -86,7 +92,7 @@ def help_lists_the_settings(tree):
 
 
 EXAMPLE = {
-    "help": "  --max-queue  MCP_EXEC_MAX_QUEUE  calls that wait (64)\n  --python  MCP_EXEC_PYTHON  which one (python3)\n",
+    "help": "  --max-queue  MCP_EXEC_MAX_QUEUE  calls that wait (64)\n  --python  MCP_EXEC_PYTHON  which (python3)\n",
     "README.md": "| `MCP_EXEC_MAX_QUEUE` | calls | `65` |\n| `MCP_EXEC_USER` | who | |\n",
     "packaging/man/mcp-exec.1": ".TP\n\\-\\-python, MCP_EXEC_PYTHON\npython3\n"}
 
@@ -109,6 +115,13 @@ def documents_name_no_setting_that_is_not_there(tree):
         for name in sorted(set(re.findall(r"\bMCP_EXEC_[A-Z_]+[A-Z]\b", tree.text(path)))):
             if name not in known:
                 yield "%s names %s, which --help does not know" % (path, name)
+
+
+@rule({"README.md": "# a\n```\nmake\n```\n```\nmake test\n```\n"})
+def readme_begins_with_the_test_command(tree):
+    block = re.search(r"^```\w*\n(.*?)^```", tree.text("README.md"), re.S | re.M)
+    if not block or not re.search(r"^(?:\$ )?make test\b", block.group(1), re.M):
+        yield "the first code block of README.md has no line `make test`"
 
 
 @rule({"packaging/man/a.1": ".TH A 1 2026-01-01\n.SH NAME\na \\- b\n.NONSENSE\n"})

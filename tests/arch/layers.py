@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The rules of ARCHITECTURE.md that a machine can check: who may include, link and call what, and how large things are."""
+"""The rules of ARCHITECTURE.md that a machine can check: who includes, links and calls what, and how large it is."""
 import hashlib
 import os
 import re
@@ -48,7 +48,7 @@ class Tree:
         return os.path.join(self.build, PROGRAMS[module])
 
 
-# --- who includes what -------------------------------------------------------------------------------------------------
+# --- who includes what -----------------------------------------------------------------------------------------------
 
 @rule({"supervisor/a.c": '#include "worker/init.h"\n', "common/b.h": '#include "policy/view.h"\n',
        "policy/c.c": '#include "c.h"\n'})
@@ -88,11 +88,11 @@ def headers_stand_alone(tree):
         yield from (line for line in str(error).splitlines() if "error:" in line)
 
 
-# --- what is not written -----------------------------------------------------------------------------------------------
+# --- what is not written ---------------------------------------------------------------------------------------------
 
-BANNED = ("strcpy", "stpcpy", "strcat", "sprintf", "vsprintf", "gets", "strtok", "atoi", "atol", "atoll", "atof", "system",
-          "popen", "alloca", "cJSON_GetObjectItem", "cJSON_HasObjectItem", "cJSON_Parse", "cJSON_ParseWithLength",
-          "cJSON_ParseWithOpts")
+BANNED = ("strcpy", "stpcpy", "strcat", "sprintf", "vsprintf", "gets", "strtok", "atoi", "atol", "atoll", "atof",
+          "system", "popen", "alloca", "cJSON_GetObjectItem", "cJSON_HasObjectItem", "cJSON_Parse",
+          "cJSON_ParseWithLength", "cJSON_ParseWithOpts")
 CALL = re.compile(r"(?<![\w.>])(?:%s)\s*\(" % "|".join(BANNED))
 UNCHECKED = re.compile(r"(?:^|[;{}]|\(void\))\s*v?asprintf\s*\(")
 
@@ -130,7 +130,7 @@ def feature_macros_come_from_the_command_line(tree):
             yield place
 
 
-# --- how large things are ----------------------------------------------------------------------------------------------
+# --- how large things are --------------------------------------------------------------------------------------------
 
 FUNCTION_MAX, FUNCTION_P90, FUNCTION_MEDIAN, FILE_MAX = 80, 40, 15, 449
 
@@ -169,7 +169,7 @@ def no_file_is_too_long(tree):
             yield "%s has %d lines, %d are allowed" % (path, length, FILE_MAX)
 
 
-# --- what was built ----------------------------------------------------------------------------------------------------
+# --- what was built --------------------------------------------------------------------------------------------------
 
 STATEFUL = re.compile(r"(?:supervisor|worker)/main|common/log|supervisor/secret")
 # A variable of its own in a section that stays writable; what is only written by the loader is constant.

@@ -16,6 +16,7 @@ LOADER.exec_module(RUNNER)
 CASES = (
     ("counts_each_kind", "echo 1..3; echo ok a; echo ok b '# SKIP no reason'; echo not ok c; exit 1", (1, 1, 1)),
     ("reads_cmocka", "echo 1..2; echo 'ok 1 - test_a'; echo '# ok - tests'; echo 'ok 2 - test_b'", (2, 0, 0)),
+    ("reads_what_cmocka_skips", "echo 1..2; echo 'ok 1 - test_a'; echo 'not ok 2 # SKIP test_b'", (1, 0, 1)),
     ("adds_up_plans", "echo 1..1; echo ok a; echo 1..1; echo ok b", (2, 0, 0)),
     ("takes_a_failed_test_with_exit_code_0", "echo not ok a", (0, 1, 0)),
     ("refuses_silence", "true", (0, 1, 0)),

@@ -97,7 +97,8 @@ def measure(given, name):
 
 
 def has_module(python, name):
-    return name == "print" or subprocess.run([python, "-c", "import " + name], stderr=subprocess.DEVNULL).returncode == 0
+    command = [python, "-c", "import " + name]
+    return name == "print" or subprocess.run(command, stderr=subprocess.DEVNULL).returncode == 0
 
 
 def main():
@@ -122,7 +123,8 @@ def main():
               "%(plain_ms)7.2f ms, %(calls)d calls each" % figures)
     if not given.json:
         print("The ratio is the median time of a sandboxed call over MCP divided by that of a plain, unprotected\n"
-              "subprocess, measured in turns: 1 means that the sandbox costs nothing. Compare ratios, not milliseconds.")
+              "subprocess, measured in turns: 1 means that the sandbox costs nothing. Compare ratios, not\n"
+              "milliseconds.")
 
 
 if __name__ == "__main__":

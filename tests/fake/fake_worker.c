@@ -116,10 +116,12 @@ static void start_unasked(void)
 	send_done(1, text_blob(""), text_blob(""));
 }
 
-static void start_ready_and_die(void)
+/* Nothing can be sent to it any more, as if it had died just after READY. */
+static void start_deaf(void)
 {
+	shutdown(LINK, SHUT_RD);
 	start_ready();
-	_exit(0);
+	hang();
 }
 
 /*** At a run ***/
@@ -285,7 +287,7 @@ static const struct mode {
 	{"wrong-build", start_wrong_build, run_echo},
 	{"fail-stage", start_fail, NULL},
 	{"unasked", start_unasked, run_echo},
-	{"ready-and-die", start_ready_and_die, NULL},
+	{"deaf", start_deaf, NULL},
 	{"die-in-run", start_ready, run_die},
 	{"hang", start_ready, run_hang},
 	{"garbage", start_ready, run_garbage},

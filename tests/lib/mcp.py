@@ -27,8 +27,10 @@ import traceback
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BINARY = os.environ.get("MCP_EXEC_BIN") or os.path.join(ROOT, "build", "bin", "mcp-exec")
+# A build with sanitizers is no measure of time or memory: every bound is as many times wider then.
+PATIENCE = 8 if os.environ.get("MCP_EXEC_SANITIZED") else 1
 WAIT_S = 20.0
-TEST_LIMIT_S = 90
+TEST_LIMIT_S = 90 * (4 if PATIENCE > 1 else 1)
 
 LATEST = "2025-11-25"
 MODERN = "2026-07-28"
@@ -174,7 +176,9 @@ class Server:
 
     def recv_line(self, timeout=WAIT_S):
         """The next line as bytes, without its newline."""
-        deadline = time.monotonic() + timeout
+        return self._line(time.monotonic() + timeout * PATIENCE)
+
+    def _line(self, deadline):
         while b"\n" not in self._rest:
             if self._eof or not self._fill(deadline):
                 if self._rest:
@@ -183,8 +187,8 @@ class Server:
         line, self._rest = self._rest.split(b"\n", 1)
         return line
 
-    def _recv_new(self, timeout):
-        line = self.recv_line(timeout)
+    def _message(self, deadline):
+        line = self._line(deadline)
         try:
             return parse(line)
         except ValueError as error:
@@ -192,16 +196,16 @@ class Server:
 
     def recv(self, timeout=WAIT_S):
         """The next message, parsed."""
-        return self.inbox.pop(0) if self.inbox else self._recv_new(timeout)
+        return self.inbox.pop(0) if self.inbox else self._message(time.monotonic() + timeout * PATIENCE)
 
     def take(self, wanted, timeout=WAIT_S):
         """The first message for which wanted(message) holds; the others stay in the inbox."""
         for i, message in enumerate(self.inbox):
             if wanted(message):
                 return self.inbox.pop(i)
-        deadline = time.monotonic() + timeout
+        deadline = time.monotonic() + timeout * PATIENCE
         while True:
-            message = self._recv_new(max(0.0, deadline - time.monotonic()))
+            message = self._message(deadline)
             if wanted(message):
                 return message
             self.inbox.append(message)
@@ -216,18 +220,18 @@ class Server:
     def silence(self, seconds):
         """Fails when a message arrives within that time."""
         try:
-            message = self.recv(seconds)
+            message = self.inbox[0] if self.inbox else self._message(time.monotonic() + seconds)
         except Timeout:
             return
         raise AssertionError("unexpected message: %.300r" % message)
 
     def drain(self, timeout=WAIT_S):
         """All messages up to the end of the stream."""
-        messages, deadline = self.inbox, time.monotonic() + timeout
+        messages, deadline = self.inbox, time.monotonic() + timeout * PATIENCE
         self.inbox = []
         try:
             while True:
-                messages.append(self._recv_new(max(0.0, deadline - time.monotonic())))
+                messages.append(self._message(deadline))
         except Closed:
             return messages
 
@@ -286,7 +290,7 @@ class Server:
     def wait_exit(self, timeout=WAIT_S):
         """The exit code; negative for a signal."""
         try:
-            return self.process.wait(timeout)
+            return self.process.wait(timeout * PATIENCE)
         except subprocess.TimeoutExpired:
             raise Timeout("the server is still there after %.1f s" % timeout)
 
@@ -301,7 +305,7 @@ class Server:
 def run(args, input=b"", env=None, timeout=WAIT_S, **more):
     """Runs the binary to its end. Returns (exit code, stdout, stderr)."""
     done = subprocess.run([BINARY] + list(args), input=input, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          env=environment(env), timeout=timeout, **more)
+                          env=environment(env), timeout=timeout * PATIENCE, **more)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -383,7 +387,7 @@ def marked(marker):
 
 def until(condition, timeout=WAIT_S, what="condition"):
     """Waits until condition() is true and returns its value."""
-    deadline = time.monotonic() + timeout
+    deadline = time.monotonic() + timeout * PATIENCE
     while True:
         value = condition()
         if value:
@@ -414,8 +418,9 @@ def matches(pattern, text):
     check(re.search(pattern, text), "no match for %r in" % (pattern,), text)
 
 
-def within(seconds, low, high, what="time"):
-    check(low <= seconds <= high, "%s: %.3f s is not within %.3f and %.3f" % (what, seconds, low, high))
+def within(value, low, high, what="seconds"):
+    high *= PATIENCE
+    check(low <= value <= high, "%s: %.3f is not within %.3f and %.3f" % (what, value, low, high))
 
 
 def skip(reason):

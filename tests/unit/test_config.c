@@ -112,6 +112,7 @@ static void test_refuses_what_is_no_plain_number(void **state)
 					  "1e3",
 					  "5s",
 					  "18446744073709551617",
+					  "18446744073709551621",
 					  "99999999999999999999999"};
 
 	(void)state;

@@ -1,6 +1,7 @@
 /* Unit tests of harden. Each runs in a child, for nothing of it can be undone; those that need root are skipped without
  * it. */
 #include <errno.h>
+#include <grp.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -71,8 +72,10 @@ static void late(void)
 
 static void becomes_number(void)
 {
+	const gid_t extra = 4;
 	uid_t ids[3];
 
+	CHECK(setgroups(1, &extra) == 0);
 	CHECK(harden_user("54321", error, sizeof(error)) == 0);
 	CHECK(getresuid(&ids[0], &ids[1], &ids[2]) == 0);
 	CHECK(ids[0] == 54321 && ids[1] == 54321 && ids[2] == 54321);

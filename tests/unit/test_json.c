@@ -46,8 +46,7 @@ static void test_escapes_quotes_controls_and_separators(void **state)
 static void test_replaces_each_maximal_subpart(void **state)
 {
 	(void)state;
-	CHECK("\xff\xfe\0abc\x80\n",
-	      "\"\xef\xbf\xbd\xef\xbf\xbd\\u0000abc\xef\xbf\xbd\\n\"", true);
+	CHECK("\xff\xfe\0abc\x80\n", "\"\xef\xbf\xbd\xef\xbf\xbd\\u0000abc\xef\xbf\xbd\\n\"", true);
 	/* Unicode 15.0, table 3-11. */
 	CHECK("\xe1\x80\xe2\xf0\x91\x92\xf1\xbf\x41",
 	      "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"

@@ -1,9 +1,9 @@
 /* Unit tests of outcome: limits and signals by the facts of a run. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <signal.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -80,7 +80,8 @@ static void test_infers_limits_from_the_last_line_of_a_traceback(void **state)
 		{"memory", 1, 0, 0,
 		 TRACEBACK "numpy._core._exceptions._ArrayMemoryError: Unable to allocate 8 GiB\n"},
 		{"processes", 1, 0, 0,
-		 TRACEBACK "BlockingIOError: [Errno 11] Resource temporarily unavailable\n"},
+		 TRACEBACK
+		 "    os.fork()\nBlockingIOError: [Errno 11] Resource temporarily unavailable\n"},
 		{"processes", 1, 0, 0, TRACEBACK "RuntimeError: can't start new thread\n"},
 		{"disk", 1, 0, 0,
 		 TRACEBACK "OSError: [Errno 28] No space left on device: '/tmp/x'\n"},
@@ -102,6 +103,7 @@ static void test_is_not_taken_in_by_similar_lines(void **state)
 		{NULL, 1, 0, 0, "OSError: [Errno 288] x\n"},
 		{NULL, 1, 0, 0, "OSError: [Errno 28"},
 		{NULL, 1, 0, 0, "BlockingIOError: [Errno 28] x\n"},
+		{NULL, 1, 0, 0, TRACEBACK "    s.recv(1)\nBlockingIOError: [Errno 11] x\n"},
 		{NULL, 1, 0, 0, "RuntimeError: other\n"},
 		{NULL, 1, 0, 0, "OSError"},
 		{NULL, 1, 0, 0, ":"},

@@ -42,8 +42,12 @@ static void test_sorts_messages(void **state)
 
 static void test_keeps_ids_as_they_stand(void **state)
 {
-	static const char *const ids[] = {"0",   "-1",  "9007199254740993", "\"1\"",
-					  "\"a\\u0041\\n\"", "-9223372036854775809",
+	static const char *const ids[] = {"0",
+					  "-1",
+					  "9007199254740993",
+					  "\"1\"",
+					  "\"a\\u0041\\n\"",
+					  "-9223372036854775809",
 					  "123456789012345678901234567890"};
 	char text[128];
 
@@ -152,9 +156,11 @@ static void test_gives_params_and_meta(void **state)
 static void test_leaves_code_and_stdin_out_of_the_tree(void **state)
 {
 	static const char *const texts[] = {
-		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"params\":{\"arguments\":{\"code\":"
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"params\":{\"arguments\":{"
+		"\"code\":"
 		"\"a\\ud800\",\"stdin\":\"b\\u0000\",\"z\":3}}}",
-		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"params\":{\"arguments\":{\"stdin\":"
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"params\":{\"arguments\":{"
+		"\"stdin\":"
 		"\"b\",\"code\":\"a\",\"z\":3}}}",
 	};
 

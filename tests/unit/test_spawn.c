@@ -71,7 +71,8 @@ static void test_environment_is_the_allowed_list(void **state)
 	setenv("MCP_EXEC_CPUS", "canary", 1);
 	setenv("LD_LIBRARY_PATH", "/canary", 1);
 	setenv("PYTHONSTARTUP", "/canary", 1);
-	setenv("PATHS", "/canary", 1);
+	unsetenv("TZ");
+	setenv("TZDIR", "/canary", 1);
 	setenv("PYENV_VERSION", "3.12", 1);
 	setenv("LC_CTYPE", "C.UTF-8", 1);
 	text = tell();

@@ -1,0 +1,284 @@
+#!/usr/bin/env python3
+"""The command line for people: help, settings, run, check."""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from mcp import (BINARY, Server, case, cases, check, contains, environment, equal, main, matches, named, named_program,
+                 run, unique, until, within)
+
+USAGE, NO_INPUT, NO_SANDBOX, BAD_CONFIG, TIMED_OUT = 64, 66, 69, 78, 124
+
+# variable: (default as --help shows it, a value that is refused, what is allowed as the sentence says it)
+SETTINGS = {
+    "MCP_EXEC_TRANSPORT": ("stdio", "pigeon", "stdio"),
+    "MCP_EXEC_DEFAULT_TIMEOUT_S": ("30", "soon", "1"),
+    "MCP_EXEC_MAX_TIMEOUT_S": ("300", "0", "1"),
+    "MCP_EXEC_MAX_OUTPUT_BYTES": ("1048576", "1M", ""),
+    "MCP_EXEC_MAX_STDIN_BYTES": ("1048576", "-1", ""),
+    "MCP_EXEC_MAX_CODE_BYTES": ("4194304", "99999999999999999999999", ""),
+    "MCP_EXEC_MAX_QUEUE": ("64", "many", "4096"),
+    "MCP_EXEC_PYTHON": ("python3", None, ""),
+    "MCP_EXEC_MEMORY_BYTES": ("268435456", "1", "33554432"),
+    "MCP_EXEC_MAX_PROCESSES": ("128", "1", "4"),
+    "MCP_EXEC_CPUS": ("1", "0.5", ""),
+    "MCP_EXEC_TMP_BYTES": ("67108864", "0x100000", "1048576"),
+    "MCP_EXEC_LOG_LEVEL": ("info", "loud", "debug"),
+}
+REFUSED = [(variable, variable, row[1], row[2]) for variable, row in SETTINGS.items() if row[1]]
+
+
+def flag(variable):
+    return "--" + variable[len("MCP_EXEC_"):].lower().replace("_", "-")
+
+
+class Program:
+    """A program in a file."""
+
+    def __init__(self, text, mode=0o644):
+        self._dir = tempfile.TemporaryDirectory()
+        self.path = os.path.join(self._dir.name, "program.py")
+        with open(self.path, "wb") as file:
+            file.write(text if isinstance(text, bytes) else text.encode())
+        os.chmod(self.path, mode)
+
+    def __enter__(self):
+        return self.path
+
+    def __exit__(self, *_):
+        self._dir.cleanup()
+
+
+def run_program(text, *args, input=b"", env=None):
+    with Program(text) as path:
+        return run(["run"] + list(args) + [path], input=input, env=env)
+
+
+# Help and settings.
+
+def test_help_lists_every_setting():
+    code, out, err = run(["--help"])
+    equal((code, err), (0, b""))
+    text = out.decode()
+    for variable, (preset, _, _) in SETTINGS.items():
+        contains(text, variable, flag(variable))
+        matches(r"(?s)%s\b.{0,300}?%s" % (variable, re.escape(preset)), text)
+    contains(text, "run", "check", "--version", "--help", "--print-policy")
+    for variable in re.findall(r"MCP_EXEC_[A-Z_]+[A-Z]", text):
+        contains(text, flag(variable))
+
+
+def test_version():
+    code, out, err = run(["--version"])
+    equal((code, err), (0, b""))
+    matches(r"^mcp-exec \d+\.\d+\.\d+", out.decode())
+
+
+@cases(REFUSED)
+def test_bad_variable(variable, value, allowed):
+    code, out, err = run([], env={variable: value})
+    equal((code, out), (BAD_CONFIG, b""))
+    contains(err.decode(), variable, value, allowed)
+    equal(err.count(b"\n"), 1, "not one sentence: %r" % err)
+
+
+@cases(REFUSED)
+def test_bad_flag_value(variable, value, allowed):
+    code, out, err = run([flag(variable) + "=" + value])
+    equal((code, out), (BAD_CONFIG, b""))
+    contains(err.decode(), value, allowed)
+    check(variable in err.decode() or flag(variable) in err.decode(), "the setting is not named", err)
+
+
+@case("unknown flag", ["--no-such-flag"])
+@case("unknown short flag", ["-z"])
+@case("unknown command", ["serve-me"])
+@case("flag without its value", ["--max-queue"])
+@case("flag in part", ["--max-que=1"])
+@case("run without a file", ["run"])
+@case("run with two files", ["run", "/dev/null", "/dev/null"])
+@case("run with an unknown flag", ["run", "--no-such-flag", "/dev/null"])
+@case("run with a bad timeout", ["run", "--timeout", "soon", "/dev/null"])
+@case("check with an argument", ["check", "x"])
+def test_bad_usage(args):
+    code, out, err = run(args)
+    equal((code, out), (USAGE, b""), str(err))
+    check(len(err) > 10, "nothing says what is wrong")
+
+
+def ceiling(**how):
+    """The ceiling of timeout_s as tools/list shows it."""
+    with Server(**how) as s:
+        return s.request("tools/list")["result"]["tools"][0]["inputSchema"]["properties"]["timeout_s"]["maximum"]
+
+
+@case("a variable", {"env": {"MCP_EXEC_MAX_TIMEOUT_S": "10"}}, 10)
+@case("a flag with =", {"args": ["--max-timeout-s=11"]}, 11)
+@case("a flag before its value", {"args": ["--max-timeout-s", "12"]}, 12)
+@case("a flag over a variable", {"args": ["--max-timeout-s=13"], "env": {"MCP_EXEC_MAX_TIMEOUT_S": "9"}}, 13)
+@case("a flag over a bad variable", {"args": ["--max-timeout-s=14"], "env": {"MCP_EXEC_MAX_TIMEOUT_S": "x"}}, 14)
+@case("an empty variable", {"env": {"MCP_EXEC_MAX_TIMEOUT_S": ""}}, 300)
+@case("all variables empty", {"env": dict({v: "" for v in SETTINGS}, MCP_EXEC_USER="", MCP_EXEC_AUTH_TOKEN="",
+                                          MCP_EXEC_MAX_CPU_S="")}, 300)
+def test_setting(how, wanted):
+    equal(ceiling(**how), wanted)
+
+
+def test_default_above_its_maximum_is_lowered():
+    with Server(env={"MCP_EXEC_MAX_TIMEOUT_S": "10"}) as s:
+        equal(s.exec("print(1)")["structuredContent"]["stdout"], "1\n")
+        check(b"timeout" in s.stderr(), "no log line says so", s.stderr())
+
+
+# run
+
+BYTES = bytes(range(256)) * 8
+
+
+def test_run_passes_bytes_through():
+    code, out, err = run_program("import sys\nsys.stdout.buffer.write(bytes(range(256)) * 8)\n"
+                                 "sys.stderr.buffer.write(b'\\xff\\0e')")
+    equal((code, out, err), (0, BYTES, b"\xff\0e"))
+
+
+def test_run_hands_stdin_on():
+    copy = "import sys\nsys.stdout.buffer.write(sys.stdin.buffer.read())"
+    equal(run_program(copy, input=BYTES), (0, BYTES, b""))
+    with tempfile.TemporaryFile() as file, Program(copy) as path:
+        file.write(BYTES)
+        file.seek(0)
+        done = subprocess.run([BINARY, "run", path], stdin=file, stdout=subprocess.PIPE, timeout=20, env=environment())
+    equal(done.stdout, BYTES)
+
+
+def test_run_reads_the_program_from_stdin():
+    code, out, err = run(["run", "-"], input=b"import sys\nprint(repr(sys.stdin.read()), __name__)")
+    equal((code, out, err), (0, b"'' __main__\n", b""))
+
+
+def test_run_does_not_wait_for_stdin_that_nobody_reads():
+    with Program("print(1)") as path:
+        equal(run(["run", path], input=b"x" * 500000)[:2], (0, b"1\n"))
+
+
+@case("0", "pass", 0)
+@case("3", "import sys; sys.exit(3)", 3)
+@case("255", "import sys; sys.exit(255)", 255)
+@case("exception", "1/0", 1)
+@case("SIGKILL", "import os; os.kill(os.getpid(), 9)", 137)
+@case("SIGSEGV", "import os; os.kill(os.getpid(), 11)", 139)
+@case("SIGTERM", "import os; os.kill(os.getpid(), 15)", 143)
+def test_run_exit_code(program, wanted):
+    equal(run_program(program)[0], wanted)
+
+
+@case("flag", ["--timeout", "1"], {})
+@case("default", [], {"MCP_EXEC_DEFAULT_TIMEOUT_S": "1"})
+@case("ceiling", ["--timeout", "50"], {"MCP_EXEC_MAX_TIMEOUT_S": "1"})
+def test_run_timeout(args, env):
+    started = time.monotonic()
+    code, out, _ = run_program("import time; print('before'); time.sleep(30)", *args, env=env)
+    equal((code, out), (TIMED_OUT, b"before\n"))
+    within(time.monotonic() - started, 1, 2.5)
+
+
+def test_run_missing_file():
+    code, out, err = run(["run", "/nonexistent/program.py"])
+    equal((code, out), (NO_INPUT, b""))
+    contains(err, b"/nonexistent/program.py")
+
+
+def test_run_file_that_only_its_owner_can_read():
+    """It is opened before we become another user."""
+    with Program("print(1)", mode=0o600) as path:
+        equal(run(["run", path])[:2], (0, b"1\n"))
+
+
+@case("name with spaces", "a b.py")
+@case("name like a flag", "--x.py")
+def test_run_file_name(name):
+    with tempfile.TemporaryDirectory() as place:
+        with open(os.path.join(place, name), "w") as file:
+            file.write("print(1)")
+        equal(run(["run", "./" + name], cwd=place)[:2], (0, b"1\n"))
+
+
+def test_run_without_a_sandbox():
+    code, out, err = run_program("print(1)", env={"MCP_EXEC_PYTHON": "/nonexistent/python3"})
+    equal((code, out), (NO_SANDBOX, b""))
+    contains(err, b"/nonexistent/python3")
+
+
+def test_run_json():
+    _, out, _ = run_program("import sys\nprint('o'); sys.stderr.buffer.write(b'\\xff'); sys.exit(3)", "--json")
+    got = json.loads(out)
+    equal(sorted(got), sorted(["stdout", "stderr", "exit_code", "duration_ms", "truncated", "timed_out", "limit",
+                               "signal", "warnings"]))
+    equal((got["stdout"], got["stderr"], got["exit_code"]), ("o\n", "\ufffd", 3))
+
+
+def test_run_output_cap():
+    code, out, _ = run_program("print('a' * 5000)", env={"MCP_EXEC_MAX_OUTPUT_BYTES": "1000"})
+    equal((code, out), (0, b"a" * 1000))
+
+
+@case("SIGINT", signal.SIGINT)
+@case("SIGTERM", signal.SIGTERM)
+@case("SIGKILL", signal.SIGKILL)
+def test_run_ends_with_its_program(number):
+    name = unique()
+    with Program(named_program(name)) as path:
+        process = subprocess.Popen([BINARY, "run", path], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, env=environment())
+        try:
+            until(lambda: named(name), 10, "the program runs")
+            process.send_signal(number)
+            check(process.wait(3) != 0, "exit 0 after a signal")
+            until(lambda: not named(name), 2, "the program is gone")
+        finally:
+            process.kill()
+            process.wait()
+
+
+# check and --print-policy
+
+LAYERS = ["user_namespace", "net_namespace", "pid_namespace", "mount_namespace", "ipc_namespace", "uts_namespace",
+          "cgroup_namespace", "read_only_system", "workspace", "rlimits", "memory_watch", "cpu_affinity",
+          "no_capabilities", "no_new_privs", "seccomp", "init", "proc", "hostname"]
+
+
+def test_check_names_every_layer():
+    code, out, err = run(["check"])
+    equal(code, 0, (out + err).decode())
+    contains(out.decode(), *LAYERS)
+
+
+def test_check_names_every_limit():
+    contains(run(["check"], env={"MCP_EXEC_MEMORY_BYTES": "268439552", "MCP_EXEC_MAX_PROCESSES": "77"})[1].decode(), "77")
+
+
+def test_check_says_which_interpreter():
+    matches(r"/\S*python3", run(["check"])[1].decode())
+
+
+def test_check_without_a_sandbox():
+    code, out, err = run(["check"], env={"MCP_EXEC_PYTHON": "/nonexistent/python3"})
+    equal(code, NO_SANDBOX, (out + err).decode())
+    contains(out + err, b"/nonexistent/python3")
+
+
+def test_print_policy():
+    code, out, err = run(["--print-policy"])
+    equal((code, err), (0, b""))
+    contains(out.decode(), "openat", "clone3", "/usr", "/sandbox", "/dev/null", "PYTHONUNBUFFERED")
+    equal(out, run(["--print-policy"])[1], "it differs from time to time")
+
+
+if __name__ == "__main__":
+    main()
