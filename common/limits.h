@@ -52,8 +52,10 @@
 
 /* A message may have twice the code and stdin caps (JSON escapes) and this much besides. */
 #define MESSAGE_SLACK_BYTES (64 * KIB)
-/* JSON nesting, bytes of one request id or progress token as they stand in the message, messages in one batch. */
+/* JSON nesting; values in one message (a tree of them takes 100 times the room of its text); bytes of one request id or
+ * progress token as they stand in the message; messages in one batch. */
 #define MAX_JSON_DEPTH 64
+#define MAX_JSON_VALUES 100000
 #define MAX_ID_BYTES 1024
 #define MAX_BATCH 100
 

@@ -46,6 +46,7 @@ struct reader {
 	enum place place;     /* of the value that comes next, if it is an object */
 	struct slice *target; /* where to note that value, or NULL */
 	struct scan_keys keys;
+	size_t values;
 	size_t depth;
 	struct level levels[MAX_JSON_DEPTH];
 };
@@ -253,6 +254,8 @@ static enum expect read_value(struct reader *r)
 
 	if (r->at >= r->end)
 		return fail(r, "the text ends too early");
+	if (r->values++ == MAX_JSON_VALUES)
+		return fail(r, "too many values");
 	if (*r->at == '{' || *r->at == '[')
 		return open_container(r);
 	problem = read_scalar(r);

@@ -25,6 +25,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/fds.h"
+#include "common/layers.h"
 #include "common/log.h"
 #include "common/version.h"
 
@@ -173,9 +174,18 @@ static void end_run(struct worker_link *link, const struct outcome *outcome)
 		link->events.idle(link->ctx);
 }
 
+/* The worker refuses a sandbox that lacks a wall; that it did is looked at once more. */
+static bool has_walls(uint32_t layers, uint32_t but)
+{
+	uint32_t wanted = layers_required() & ~but;
+
+	return (layers & wanted) == wanted;
+}
+
 static int take_ready(struct worker_link *link, const struct frame *frame)
 {
-	if (frame->ready.build_id != (uint64_t)BUILD_ID)
+	if (frame->ready.build_id != (uint64_t)BUILD_ID ||
+	    !has_walls(frame->ready.layers, LAYER_MEMORY_WATCH))
 		return -EPROTO;
 	event_del(link->limit);
 	link->layers = frame->ready.layers;
@@ -201,7 +211,9 @@ static int take_done(struct worker_link *link, const struct frame *frame, const 
 	_cleanup_(blob_view_clear) struct blob_view out = {.size = 0};
 	_cleanup_(blob_view_clear) struct blob_view err = {.size = 0};
 	struct outcome outcome = {.kind = OUTCOME_DONE, .done = frame->done};
-	int r = blob_view(fds[0], link->output_max_bytes, &out);
+	/* One that was cancelled may never have had a sandbox. */
+	bool walls = frame->done.flags & FRAME_CANCELLED || has_walls(frame->done.layers, 0);
+	int r = walls ? blob_view(fds[0], link->output_max_bytes, &out) : -EPROTO;
 
 	if (r == 0)
 		r = blob_view(fds[1], link->output_max_bytes - out.size, &err);

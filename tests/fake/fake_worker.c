@@ -18,6 +18,7 @@
 #include "common/blob.h"
 #include "common/buf.h"
 #include "common/frame.h"
+#include "common/layers.h"
 #include "common/stage.h"
 #include "common/version.h"
 
@@ -33,14 +34,20 @@ static void send_or_die(struct frame *frame, int fds[FRAME_FDS])
 		_exit(1);
 }
 
-static void send_done(uint64_t id, int out, int err)
+static void send_done_with(uint32_t layers, uint64_t id, int out, int err)
 {
 	int fds[FRAME_FDS] = {out, err};
 	struct frame frame;
 
 	frame_init(&frame, FRAME_DONE, id);
 	frame.done.wall_us = 1234;
+	frame.done.layers = layers;
 	send_or_die(&frame, fds);
+}
+
+static void send_done(uint64_t id, int out, int err)
+{
+	send_done_with(layers_required(), id, out, err);
 }
 
 static void send_fail(uint64_t id, enum stage stage, int error)
@@ -53,13 +60,13 @@ static void send_fail(uint64_t id, enum stage stage, int error)
 	send_or_die(&frame, NULL);
 }
 
-static void send_ready(uint64_t build_id)
+static void send_ready(uint64_t build_id, uint32_t layers)
 {
 	struct frame frame;
 
 	frame_init(&frame, FRAME_READY, 0);
 	frame.ready.build_id = build_id;
-	frame.ready.layers = 5;
+	frame.ready.layers = layers;
 	frame.ready.python_version = 0x030b02;
 	send_or_die(&frame, NULL);
 }
@@ -73,12 +80,17 @@ static int text_blob(const char *text)
 
 static void start_ready(void)
 {
-	send_ready((uint64_t)BUILD_ID);
+	send_ready((uint64_t)BUILD_ID, layers_required());
 }
 
 static void start_wrong_build(void)
 {
-	send_ready((uint64_t)BUILD_ID ^ 1);
+	send_ready((uint64_t)BUILD_ID ^ 1, layers_required());
+}
+
+static void start_wall_less(void)
+{
+	send_ready((uint64_t)BUILD_ID, layers_required() & ~(uint32_t)LAYER_SECCOMP);
 }
 
 static void start_die(void)
@@ -165,6 +177,12 @@ static void run_short(const struct run *run)
 static void run_wrong_id(const struct run *run)
 {
 	send_done(run->id + 1, text_blob("a"), text_blob("b"));
+}
+
+static void run_wall_less(const struct run *run)
+{
+	send_done_with(layers_required() & ~(uint32_t)LAYER_NET_NS, run->id, text_blob("a"),
+		       text_blob("b"));
 }
 
 static void run_unsealed(const struct run *run)
@@ -293,6 +311,8 @@ static const struct mode {
 	{"garbage", start_ready, run_garbage},
 	{"short", start_ready, run_short},
 	{"wrong-id", start_ready, run_wrong_id},
+	{"wall-less-start", start_wall_less, NULL},
+	{"wall-less-run", start_ready, run_wall_less},
 	{"unsealed", start_ready, run_unsealed},
 	{"no-memfd", start_ready, run_no_memfd},
 	{"oversize", start_ready, run_oversize},

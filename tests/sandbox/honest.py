@@ -89,7 +89,7 @@ print(pwd.getpwuid(os.getuid()).pw_name, pwd.getpwnam("sandbox").pw_dir, grp.get
 """, "sandbox /sandbox sandbox []\n"),
     ("text_and_time_zone", """
 import datetime, locale, sys, time, zoneinfo
-print(sys.stdout.encoding, locale.getpreferredencoding(), sys.getfilesystemencoding()); print("\u0436\u2192\U0001F389")
+print(sys.stdout.encoding, locale.getpreferredencoding().lower(), sys.getfilesystemencoding()); print("\u0436\u2192\U0001F389")
 print(datetime.datetime(2026, 1, 1, tzinfo=zoneinfo.ZoneInfo("Europe/Berlin")).utcoffset()); open("\u0436.txt", "w").close()
 print(locale.setlocale(locale.LC_ALL, ""))
 """, "utf-8 utf-8 utf-8\n\u0436\u2192\U0001F389\n1:00:00\nC.UTF-8\n"),
@@ -158,7 +158,7 @@ os.chmod("f", 0o600); os.chown("f", -1, -1); os.utime("f", (1, 1)); print(os.sta
     ("files", """
 import fcntl, mmap, os, shutil
 with open("a", "wb") as f: f.write(b"x" * 10000)
-shutil.copy2("a", "b"); shutil.copytree(".", "/tmp/t"); shutil.move("b", "/tmp/b"); os.rename("/tmp/b", "c"); os.link("c", "d")
+shutil.copy2("a", "b"); shutil.copytree(".", "/tmp/t"); shutil.move("b", "/tmp/b"); shutil.move("/tmp/b", "c"); os.link("c", "d")
 f = open("a", "r+b"); fcntl.flock(f, fcntl.LOCK_EX); fcntl.lockf(f, fcntl.LOCK_EX); m = mmap.mmap(f.fileno(), 0); m[0] = 65; m.flush()
 os.truncate("c", 5); os.replace("c", "e"); os.symlink("e", "l"); print(os.readlink("l"), os.path.getsize("l"), open("a").read(1))
 shutil.make_archive("/tmp/z", "zip", "."); shutil.rmtree("/tmp/t"); print(sorted(os.listdir("/tmp")), os.statvfs(".").f_bsize)

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "common/clock.h"
+#include "common/layers.h"
 #include "supervisor/worker_link.h"
 #include "tests/unit/fake.h"
 #include "tests/unit/fd_count.h"
@@ -149,7 +150,7 @@ static void test_hands_over_a_run_and_its_outcome(void **state)
 	(void)state;
 	bench_init(&bench, "ready");
 	start(&bench);
-	assert_int_equal(worker_link_layers(bench.link), 5);
+	assert_int_equal(worker_link_layers(bench.link), layers_required());
 	assert_int_equal(worker_link_python(bench.link), 0x030b02);
 	run(&bench);
 	assert_int_equal(bench.kind, OUTCOME_DONE);
@@ -261,6 +262,12 @@ static void test_another_build_is_refused(void **state)
 {
 	(void)state;
 	assert_unusable("wrong-build", STAGE_WORKER, EPROTO);
+}
+
+static void test_a_sandbox_without_a_wall_is_refused(void **state)
+{
+	(void)state;
+	assert_unusable("wall-less-start", STAGE_WORKER, EPROTO);
 }
 
 static void test_garbage_at_start_is_refused(void **state)
@@ -414,6 +421,7 @@ int main(void)
 		LOST(test_short_packet_loses_the_run, "short"),
 		LOST(test_outcome_of_another_run_loses_the_run, "wrong-id"),
 		LOST(test_ready_in_a_run_loses_the_run, "ready-again"),
+		LOST(test_a_run_without_a_wall_is_lost, "wall-less-run"),
 		LOST(test_unsealed_output_loses_the_run, "unsealed"),
 		LOST(test_output_that_is_no_memfd_loses_the_run, "no-memfd"),
 		LOST(test_output_beyond_the_common_cap_loses_the_run, "oversize"),
@@ -422,6 +430,7 @@ int main(void)
 		cmocka_unit_test(test_a_worker_that_refuses_says_why),
 		cmocka_unit_test(test_death_at_start_is_told),
 		cmocka_unit_test(test_another_build_is_refused),
+		cmocka_unit_test(test_a_sandbox_without_a_wall_is_refused),
 		cmocka_unit_test(test_garbage_at_start_is_refused),
 		cmocka_unit_test(test_a_binary_that_cannot_start_is_told),
 		cmocka_unit_test(test_an_unasked_outcome_ends_the_worker),
