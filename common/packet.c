@@ -85,7 +85,8 @@ int packet_recv(int sock, void *data, size_t len, int *fds, size_t max_fds, size
 	good = take_fds(&msg, all, &n) && (size_t)got == len && n <= max_fds &&
 	       !(msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC));
 	if (good) {
-		memcpy(fds, all, n * sizeof(int));
+		for (size_t i = 0; i < n; i++)
+			fds[i] = all[i];
 		*nfds = n;
 		return 1;
 	}

@@ -82,10 +82,20 @@ static int apply_one(int resource, struct rlimit wanted)
 int rlimits_apply(const struct limits *limits)
 {
 	for (size_t i = 0; i < RULES; i++) {
-		int r = apply_one(rules[i].resource, rlimits_value(i, limits));
+		int r = rules[i].resource == RLIMIT_DATA
+				? 0
+				: apply_one(rules[i].resource, rlimits_value(i, limits));
 
 		if (r < 0)
 			return r;
 	}
 	return 0;
+}
+
+int rlimits_apply_data(const struct limits *limits)
+{
+	for (size_t i = 0; i < RULES; i++)
+		if (rules[i].resource == RLIMIT_DATA)
+			return apply_one(RLIMIT_DATA, rlimits_value(i, limits));
+	return -EINVAL;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +19,17 @@
 
 #define READ_BYTES 65536
 
-/* A sentence for the person at the command line; format is a literal. */
-#define say(format, ...) fprintf(stderr, "mcp-exec: " format "\n" __VA_OPT__(, ) __VA_ARGS__)
+/* A sentence for the person at the command line. */
+static __attribute__((format(printf, 1, 2))) void say(const char *format, ...)
+{
+	va_list args;
+
+	fputs("mcp-exec: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
 
 /* One run: what is needed until its outcome is printed. */
 struct run {

@@ -190,7 +190,7 @@ bool slice_equal(struct slice a, struct slice b)
 int slice_unescape(struct slice slice, struct buf *out)
 {
 	struct scan_cursor cursor = {.at = slice.data + 1, .end = slice.data + slice.len - 1};
-	uint32_t code;
+	uint32_t code = 0;
 	char bytes[4];
 
 	while (cursor.at < cursor.end) {

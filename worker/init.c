@@ -25,6 +25,7 @@
 #include "common/clock.h"
 #include "common/limits.h"
 #include "common/stage.h"
+#include "policy/rlimits.h"
 #include "worker/inside.h"
 #include "worker/report.h"
 
@@ -80,6 +81,8 @@ static _Noreturn void become_program(const struct inside *inside, int sock, cons
 		fail(sock, STAGE_EXEC, errno);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	setsid();
+	if (rlimits_apply_data(&inside->limits) < 0)
+		fail(sock, STAGE_LIMITS, errno);
 	execve(inside->python, argv, inside->environment);
 	fail(sock, STAGE_EXEC, errno);
 }

@@ -48,8 +48,8 @@ const CASES = [
   // SDKs serve these by the rules of the handshake, discover with -32601. Each message has its own claim.
   ['the handshake, then modern', [initialize('2025-11-25'), modern('d', 'tools/list'), modern('e', 'server/discover')],
     ['0 2025-11-25', '"d" ok', '"e" ok']],
-  ['a version to come', [modern('d', 'server/discover', { ...META, 'io.modelcontextprotocol/protocolVersion': '2099-01-01' })],
-    ['"d" -32022']],
+  ['a version to come', [modern('d', 'server/discover',
+    { ...META, 'io.modelcontextprotocol/protocolVersion': '2099-01-01' })], ['"d" -32022']],
   ['no capabilities', [modern('d', 'tools/list', { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' })],
     ['"d" -32602']],
   // After a modern request SDK v2 demands the claim from then on (-32602).

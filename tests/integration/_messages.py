@@ -11,6 +11,8 @@ ANY = object()
 LEGACY = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]
 # What this machine may add to a time that the contract bounds.
 SLACK_S = 0.4
+# A program that takes a while, and what it prints then.
+SLEEP = "import time; time.sleep(%s); print(%r)"
 
 _shared = None
 

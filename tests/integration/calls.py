@@ -14,7 +14,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from mcp import (LATEST, Server, case, cases, check, contains, equal, main, named, named_program, unique, until,
                  within)
-from _messages import (PARSE, REQUEST, SLACK_S, check_error, init, ran, raw_call, request, shared, still_there,
+from _messages import (PARSE, REQUEST, SLACK_S, SLEEP, check_error, init, ran, raw_call, request, shared, still_there,
                        the_tool, tool_error)
 
 # Arguments of the tool.
@@ -265,9 +265,6 @@ def test_facts_for_the_host_are_in_meta():
 
 
 # Several calls at once.
-
-SLEEP = "import time; time.sleep(%s); print(%r)"
-
 
 def test_eight_calls_and_a_ping():
     with Server() as s:

@@ -28,6 +28,8 @@ SETTINGS = {
     "MCP_EXEC_MEMORY_BYTES": ("268435456", "1", "33554432"),
     "MCP_EXEC_MAX_PROCESSES": ("128", "1", "4"),
     "MCP_EXEC_CPUS": ("1", "0.5", ""),
+    "MCP_EXEC_MAX_CPU_S": ("", "1h", ""),
+    "MCP_EXEC_USER": ("65532", None, ""),
     "MCP_EXEC_TMP_BYTES": ("67108864", "0x100000", "1048576"),
     "MCP_EXEC_LOG_LEVEL": ("info", "loud", "debug"),
 }
@@ -65,6 +67,7 @@ def run_program(text, *args, input=b"", env=None):
 def test_help_lists_every_setting():
     code, out, err = run(["--help"])
     equal((code, err), (0, b""))
+    check(max(map(len, out.decode().splitlines())) <= 120, "a line is too long for a terminal")
     text = out.decode()
     for variable, (preset, _, _) in SETTINGS.items():
         contains(text, variable, flag(variable))
@@ -124,8 +127,7 @@ def ceiling(**how):
 @case("a flag over a variable", {"args": ["--max-timeout-s=13"], "env": {"MCP_EXEC_MAX_TIMEOUT_S": "9"}}, 13)
 @case("a flag over a bad variable", {"args": ["--max-timeout-s=14"], "env": {"MCP_EXEC_MAX_TIMEOUT_S": "x"}}, 14)
 @case("an empty variable", {"env": {"MCP_EXEC_MAX_TIMEOUT_S": ""}}, 300)
-@case("all variables empty", {"env": dict({v: "" for v in SETTINGS}, MCP_EXEC_USER="", MCP_EXEC_AUTH_TOKEN="",
-                                          MCP_EXEC_MAX_CPU_S="")}, 300)
+@case("all variables empty", {"env": dict({v: "" for v in SETTINGS}, MCP_EXEC_AUTH_TOKEN="")}, 300)
 def test_setting(how, wanted):
     equal(ceiling(**how), wanted)
 
@@ -260,7 +262,9 @@ def test_check_names_every_layer():
 
 
 def test_check_names_every_limit():
-    contains(run(["check"], env={"MCP_EXEC_MEMORY_BYTES": "268439552", "MCP_EXEC_MAX_PROCESSES": "77"})[1].decode(), "77")
+    env = {"MCP_EXEC_MEMORY_BYTES": str(300 << 20), "MCP_EXEC_MAX_PROCESSES": "77", "MCP_EXEC_CPUS": "2",
+           "MCP_EXEC_MAX_CPU_S": "55", "MCP_EXEC_TMP_BYTES": str(33 << 20)}
+    contains(run(["check"], env=env)[1].decode(), "300 MiB", "77", "cpus 2", "55 s", "33 MiB")
 
 
 def test_check_says_which_interpreter():

@@ -13,7 +13,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from mcp import (BINARY, LATEST, PATIENCE, Server, alive, case, cases, check, descendants, environment, equal, main,
                  named, named_program, parse, run, unique, until, within)
-from _messages import PARSE, SLACK_S, call, init, peak_kib, ran, request, still_there, tool_error
+from _messages import PARSE, SLACK_S, SLEEP, call, init, peak_kib, ran, request, still_there, tool_error
 
 # Two kinds of wire, and a reader that takes its time.
 

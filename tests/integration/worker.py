@@ -10,8 +10,8 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from mcp import (Server, alive, case, cases, check, contains, descendants, equal, main, marked, named, named_program,
-                 parent, pids, skip, unique, until, within, workers_of)
+from mcp import (Server, alive, case, check, descendants, equal, main, marked, named, named_program, pids, skip, unique,
+                 until, within, workers_of)
 
 # The server's own settings stand on its worker's command line: an odd number finds this test's worker and no other.
 MARKER = str(256 * 1024 * 1024 + 4096 * (os.getpid() % 1000 + 1))

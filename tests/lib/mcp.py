@@ -466,7 +466,7 @@ def _run_one(name, test):
     except Exception as error:
         print("not ok " + name)
         where = traceback.extract_tb(error.__traceback__)
-        here = [frame for frame in where if frame.filename != __file__] or where
+        here = [frame for frame in where if frame.filename == sys.modules["__main__"].__file__] or where
         print("# %s:%d: %s" % (os.path.basename(here[-1].filename), here[-1].lineno, here[-1].line))
         for line in ("%s: %s" % (type(error).__name__, error)).splitlines():
             print("# " + line)

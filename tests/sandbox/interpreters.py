@@ -1,0 +1,281 @@
+#!/usr/bin/env python3
+"""Which Python runs the programs, and that nothing but this Python is seen of the directory it lies in."""
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+
+from _sandbox import check, equal, expect, structured
+from mcp import Server, cases, contains, main, run, skip
+
+PYTHON = "/usr/bin/python3"
+SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
+SECRETS = (".ssh/id", ".env", "project/notes.txt", ".local/share/secret", ".bash_history")
+
+
+def worker_ids():
+    """Who the worker will be: ourselves, or when we are root the user that mcp-exec becomes then."""
+    if os.geteuid():
+        return os.geteuid(), os.getegid()
+    try:
+        entry = pwd.getpwnam("mcp-exec")
+        return entry.pw_uid, entry.pw_gid
+    except KeyError:
+        return 65532, 65532
+
+
+def needs_own_home():
+    """When we are root the worker's home is that of the user it becomes, whatever HOME says."""
+    if os.geteuid() == 0:
+        skip("needs an ordinary user")
+
+
+class Home:
+    """A home directory of the worker's user, private as homes are, with secrets in it."""
+
+    def __init__(self):
+        self.path = os.path.realpath(tempfile.mkdtemp(prefix="home "))
+        for name in SECRETS:
+            self.write(name, "CANARY")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.path)
+
+    def __call__(self, name):
+        return os.path.join(self.path, name)
+
+    def write(self, name, text, mode=0o600):
+        path = self(name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as file:
+            file.write(text)
+        os.chmod(path, mode)
+        return path
+
+    def venv(self, name, *options):
+        subprocess.run([PYTHON, "-m", "venv", "--without-pip", *options, self(name)], check=True, capture_output=True)
+        return os.path.join(self(name), "bin", "python3")
+
+    def packages(self, venv):
+        lib = os.path.join(venv, "lib")
+        return os.path.join(lib, os.listdir(self(lib))[0], "site-packages")
+
+    def hand_over(self):
+        """Everything to the worker's user."""
+        for folder, folders, files in os.walk(self.path):
+            for path in [folder] + [os.path.join(folder, n) for n in folders + files]:
+                os.lchown(path, *worker_ids())
+
+    def server(self, python, path=SYSTEM_PATH, **env):
+        self.hand_over()
+        s = Server(env=dict({"HOME": self.path, "PATH": path, "MCP_EXEC_PYTHON": python}, **env), cwd="/")
+        s.initialize()
+        return s
+
+    def check(self, python, path=SYSTEM_PATH, **env):
+        self.hand_over()
+        code, out, err = run(["check"], env=dict({"HOME": self.path, "PATH": path, "MCP_EXEC_PYTHON": python}, **env), cwd="/")
+        return code, out.decode(), err.decode()
+
+
+# Reads whatever it can, everywhere, and says where the canary is.
+SEARCH = """
+import os
+for folder, _, files in os.walk("/"):
+    if folder.startswith(("/proc", "/dev", "/usr", "/sandbox")): continue
+    for name in files:
+        try:
+            if os.path.getsize(os.path.join(folder, name)) < 100 and open(os.path.join(folder, name)).read() == "CANARY":
+                print("SEEN", folder, name)
+        except (OSError, UnicodeDecodeError): pass
+"""
+
+
+def ran(s, code):
+    result = structured(s.exec(code))
+    equal((result["exit_code"], result["stderr"]), (0, ""), str(result))
+    return result["stdout"]
+
+
+PLACES = [("plain", "venv"), ("deep_and_private", "private/work/venv"), ("with_spaces", "my envs/the venv"),
+          ("not_ascii", "Größe/環境"), ("quotes_and_backslash", "it's \"here\"\\n"), ("octal", "a\\040b"),
+          ("hidden", ".venvs/x")]
+
+
+@cases(PLACES)
+def test_a_virtual_environment_below_home(name):
+    with Home() as home:
+        python = home.venv(name)
+        home.write(os.path.join(home.packages(name), "only_here.py"), "x = 'here'", 0o644)
+        if "/" in name:
+            os.chmod(home(name.split("/")[0]), 0o700)
+        with home.server(python) as s:
+            equal(ran(s, "import sys, only_here\nprint(sys.prefix == %r, only_here.x, sys.executable == %r)" % (home(name), python)),
+                  "True here True\n")
+            equal(ran(s, "import subprocess, sys\nprint(subprocess.run([sys.executable, '-c', 'import only_here'], "
+                         "capture_output=True), subprocess.run(['python3', '-c', 'import only_here']).returncode)")[-2:], "0\n")
+            equal(ran(s, SEARCH), "")
+            equal(ran(s, "import os\nprint(sorted(os.listdir(%r)))" % home.path), "%r\n" % [name.split("/")[0]])
+            expect(structured(s.exec("open(%r, 'w')" % home(name + "/x"))), exit_code=1)
+
+
+def test_a_virtual_environment_along_path():
+    with Home() as home:
+        python = home.venv("v")
+        with home.server("python3", os.path.dirname(python) + ":" + SYSTEM_PATH) as s:
+            equal(ran(s, "import sys; print(sys.prefix)"), home("v") + "\n")
+
+
+def test_one_that_sees_the_system_s_packages():
+    with Home() as home:
+        with home.server(home.venv("v", "--system-site-packages")) as s:
+            equal(ran(s, "import numpy; print(int(numpy.ones(3).sum()))"), "3\n")
+
+
+def test_a_copied_interpreter():
+    with Home() as home:
+        with home.server(home.venv("v", "--copies")) as s:
+            equal(ran(s, "import sys; print(sys.prefix)\n" + SEARCH), home("v") + "\n")
+
+
+SHIMS = [("script", '#!/bin/sh\nexec %s "$@"\n'),
+         ("script_that_talks", '#!/bin/sh\necho hello\necho careful >&2\nexec %s "$@"\n'),
+         ("script_that_stays", '#!/bin/sh\n%s "$@"\n'),
+         ("script_with_a_child_that_stays", '#!/bin/sh\nsleep 3 &\nexec %s "$@"\n')]
+
+
+@cases(SHIMS)
+def test_a_shim_is_asked_for_what_it_starts(text):
+    with Home() as home:
+        shim = home.write(".pyenv/shims/python3", text % PYTHON, 0o755)
+        for python, path in (("python3", os.path.dirname(shim) + ":" + SYSTEM_PATH), (shim, SYSTEM_PATH)):
+            with home.server(python, path) as s:
+                equal(ran(s, "import sys; print(sys.executable)\n" + SEARCH), PYTHON + "\n")
+
+
+def test_a_shim_for_a_virtual_environment():
+    with Home() as home:
+        shim = home.write(".pyenv/shims/python3", '#!/bin/sh\nexec "%s" "$@"\n' % home.venv(".pyenv/versions/3.x"), 0o755)
+        with home.server(shim) as s:
+            equal(ran(s, "import sys; print(sys.prefix)"), home(".pyenv/versions/3.x") + "\n")
+            equal(ran(s, "import os; print(os.listdir(%r), os.listdir(%r))" % (home.path, home(".pyenv"))),
+                  "['.pyenv'] ['versions']\n")
+
+
+def test_links_to_an_environment():
+    with Home() as home:
+        python = home.venv("real/v")
+        os.symlink(home("real/v"), home("link"))
+        for path in (home("link/bin/python3"), python):
+            with home.server(path) as s:
+                equal(ran(s, "import json, sys; print(sys.prefix in (%r, %r))\n" % (home("link"), home("real/v")) + SEARCH), "True\n")
+
+
+REFUSED = [
+    ("nonexistent", lambda home: "/nonexistent", ["/nonexistent"]),
+    ("no_such_name", lambda home: "no-such-python", ["no-such-python"]),
+    ("a_directory", lambda home: home.path, []),
+    ("not_executable", lambda home: home.write("python3", "#!/bin/sh\n", 0o644), []),
+    ("true", lambda home: "/bin/true", ["/bin/true"]),
+    ("a_shell", lambda home: "/bin/sh", ["/bin/sh"]),
+    ("cat", lambda home: "/bin/cat", []),
+    ("one_that_lies", lambda home: home.write("python3", "#!/bin/sh\nprintf 'a\\0b\\0c' >&3\n", 0o755), []),
+    ("one_that_floods", lambda home: home.write("python3", "#!/bin/sh\nexec cat /dev/zero >&3\n", 0o755), []),
+    ("python_2", lambda home: home.write("python3", "#!/bin/sh\nprintf 'mcp-exec-answer\\0001\\0version\\000132882\\0executable\\0"
+                                                    "/usr/bin/python3\\0prefix\\0/usr\\0' >&3\n", 0o755), []),
+    ("prefix_is_root", lambda home: home.write("python3", "#!/bin/sh\nprintf 'mcp-exec-answer\\0001\\0version\\000199334\\0executable\\0"
+                                                          "/usr/bin/python3\\0prefix\\0/\\0' >&3\n", 0o755), []),
+    ("prefix_above_home", lambda home: home.write("python3", "#!/bin/sh\nprintf 'mcp-exec-answer\\0001\\0version\\000199334\\0executable\\0"
+                                                             "/usr/bin/python3\\0prefix\\0%s\\0' >&3\n"
+                                                  % os.path.dirname(home.path), 0o755), []),
+]
+
+
+@cases(REFUSED)
+def test_is_refused_with_a_sentence(make, words):
+    with Home() as home:
+        python = make(home)
+        with home.server(python) as s:
+            result = s.exec("print(1)")
+            equal(result["isError"], True)
+            text = result["content"][0]["text"]
+            contains(text, *words)
+            check("." in text and len(text) > 40, "no sentence:", text)
+            equal(s.request("ping")["result"], {})
+        code, out, _ = home.check(python)
+        equal(code, 69)
+        contains(out, "FAIL", "interpreter")
+
+
+def test_a_prefix_that_is_home_is_refused():
+    needs_own_home()
+    with Home() as home:
+        python = home.venv(".") and home("bin/python3")
+        with home.server(python) as s:
+            result = s.exec("print(1)")
+            equal(result["isError"], True)
+            contains(result["content"][0]["text"], "home")
+        code, out, _ = home.check(python)
+        equal(code, 69)
+        contains(out, "FAIL", "home")
+
+
+def test_the_next_candidate_is_taken_and_named():
+    with Home() as home:
+        broken = home.write("bin/python3", "#!/bin/sh\nexit 1\n", 0o755)
+        path = "%s:%s" % (os.path.dirname(broken), SYSTEM_PATH)
+        with home.server("python3", path) as s:
+            equal(ran(s, "import sys; print(sys.executable)"), PYTHON + "\n")
+        code, out, _ = home.check("python3", path)
+        equal(code, 0)
+        contains(out, "passed over " + broken, "interpreter: " + PYTHON)
+
+
+def test_a_full_path_is_never_replaced():
+    with Home() as home:
+        with home.server(home("no/python3")) as s:
+            equal(s.exec("print(1)")["isError"], True)
+
+
+def test_directories_of_pythonpath_and_pth_files_are_left_out():
+    with Home() as home:
+        python = home.venv("v")
+        home.write("project/mine.py", "x = 1", 0o644)
+        home.write("other/also_mine.py", "x = 1", 0o644)
+        home.write(os.path.join(home.packages("v"), "editable.pth"), home("project") + "\n", 0o644)
+        with home.server(python, PYTHONPATH=home("other")) as s:
+            for name in ("mine", "also_mine"):
+                result = structured(s.exec("import " + name))
+                expect(result, exit_code=1)
+                contains(result["stderr"], "ModuleNotFoundError")
+            equal(ran(s, SEARCH), "")
+            equal(ran(s, "import os; print(os.listdir(%r))" % home.path), "['v']\n")
+        code, out, _ = home.check(python, PYTHONPATH=home("other"))
+        equal(code, 0)
+        contains(out, "do not see " + home("project"), "do not see " + home("other"))
+
+
+def test_pth_files_that_run_code_do_not_disturb():
+    with Home() as home:
+        python = home.venv("v")
+        home.write(os.path.join(home.packages("v"), "noisy.pth"), "import sys; print('noise'); sys.stdout.flush()\n", 0o644)
+        with home.server(python) as s:
+            equal(structured(s.exec("print(1)"))["exit_code"], 0)
+
+
+def test_the_user_s_own_packages_are_seen_and_nothing_beside_them():
+    needs_own_home()
+    with Home() as home:
+        version = subprocess.run([PYTHON, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], capture_output=True,
+                                 text=True).stdout.strip()
+        home.write(".local/lib/python%s/site-packages/of_the_user.py" % version, "x = 'mine'", 0o644)
+        with home.server(PYTHON) as s:
+            equal(ran(s, "import of_the_user; print(of_the_user.x)\n" + SEARCH), "mine\n")
+            equal(ran(s, "import os; print(os.listdir(%r), os.listdir(%r))" % (home.path, home(".local"))), "['.local'] ['lib']\n")
+
+
+main()
