@@ -219,6 +219,11 @@ void dispatch_hold(struct dispatch *dispatch, bool hold)
 	pump(dispatch);
 }
 
+size_t dispatch_place(const struct dispatch *dispatch, const struct call *call)
+{
+	return queue_place(&dispatch->queue, call);
+}
+
 size_t dispatch_pending(const struct dispatch *dispatch)
 {
 	return dispatch->queue.length + (dispatch->running_id != 0);

@@ -29,6 +29,9 @@ void dispatch_cancel(struct dispatch *dispatch, struct call *call);
 /* While held, no queued call is started (the client does not read its answers). */
 void dispatch_hold(struct dispatch *dispatch, bool hold);
 
+/* Which place a call has in the queue, 1 for the next one; 0 when it is running. */
+size_t dispatch_place(const struct dispatch *dispatch, const struct call *call);
+
 /* Calls that are queued or running, cancelled ones whose processes still die included. */
 size_t dispatch_pending(const struct dispatch *dispatch);
 

@@ -142,10 +142,11 @@ static int become(const struct identity *who, char *error, size_t size)
 	if (r == 0)
 		r = set_environment(who);
 	if (r < 0)
-		snprintf(error, size,
-			 "Cannot become user %s (uid %u, gid %u): %s. Start mcp-exec as an ordinary "
-			 "user, or name one that exists here in MCP_EXEC_USER.",
-			 who->name, who->uid, who->gid, strerror(-r));
+		snprintf(
+			error, size,
+			"Cannot become user %s (uid %u, gid %u): %s. Start mcp-exec as an ordinary "
+			"user, or name one that exists here in MCP_EXEC_USER.",
+			who->name, who->uid, who->gid, strerror(-r));
 	return r;
 }
 

@@ -9,11 +9,14 @@
 #include "supervisor/mcp.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/cleanup.h"
 #include "common/limits.h"
 #include "supervisor/mcp_internal.h"
+
+#define NO_BATCHES "Invalid request: this revision has no batches"
 
 static void answer_invalid(const struct mcp_reply *reply, const struct rpc_message *message)
 {
@@ -33,11 +36,9 @@ static void handle_notification(struct mcp *mcp, struct session *session,
 		mcp_cancel(mcp, session, message);
 }
 
-/* A batch belongs to revisions before the modern era, and those forbid initialize in one. */
+/* The revisions that have batches forbid initialize in one. */
 static const char *unfit_for_batch(const struct rpc_message *message)
 {
-	if (mcp_has_claim(message))
-		return "Invalid request: this revision has no batches";
 	if (strcmp(message->method, "initialize") == 0)
 		return "Invalid request: initialize must not be part of a batch";
 	return NULL;
@@ -66,27 +67,26 @@ static bool is_modern(const struct rpc_message *message)
 }
 
 static void handle_one(struct mcp *mcp, struct session *session, struct batch *batch,
-		       struct slice text)
+		       const struct rpc_message *message)
 {
-	_cleanup_(rpc_clear) struct rpc_message message;
 	struct mcp_request request = {
 		.mcp = mcp,
-		.message = &message,
-		.reply = {.session = session, .batch = batch},
+		.message = message,
+		.reply = {.session = session,
+			  .batch = batch,
+			  .id = message->id,
+			  .modern = is_modern(message)},
 	};
 
-	rpc_parse(text.data, text.len, &message);
-	request.reply.id = message.id;
-	request.reply.modern = is_modern(&message);
-	switch (message.kind) {
+	switch (message->kind) {
 	case RPC_REQUEST:
 		handle_request(&request);
 		break;
 	case RPC_NOTIFICATION:
-		handle_notification(mcp, session, &message);
+		handle_notification(mcp, session, message);
 		break;
 	case RPC_INVALID:
-		answer_invalid(&request.reply, &message);
+		answer_invalid(&request.reply, message);
 		break;
 	case RPC_RESPONSE: /* we never ask anything */
 	default:
@@ -109,17 +109,48 @@ static bool has_batches(const struct session *session)
 	return version && mcp_older(version, "2025-06-18");
 }
 
-static void handle_elements(struct mcp *mcp, struct session *session, const struct slice *elements,
+/* Messages of a batch, parsed. */
+struct elements {
+	struct rpc_message list[MAX_BATCH];
+	size_t count;
+};
+
+static void elements_free(struct elements **elements)
+{
+	for (size_t i = 0; *elements && i < (*elements)->count; i++)
+		rpc_clear(&(*elements)->list[i]);
+	free(*elements);
+}
+
+static bool any_has_claim(const struct elements *elements)
+{
+	for (size_t i = 0; i < elements->count; i++)
+		if (mcp_has_claim(&elements->list[i]))
+			return true;
+	return false;
+}
+
+/* The modern era has no batches: one claim refuses the whole. */
+static void handle_elements(struct mcp *mcp, struct session *session, const struct slice *texts,
 			    size_t count)
 {
-	struct batch *batch = batch_new(session);
+	_cleanup_(elements_free) struct elements *elements = calloc(1, sizeof(*elements));
+	struct batch *batch;
 
+	for (; elements && elements->count < count; elements->count++)
+		rpc_parse(texts[elements->count].data, texts[elements->count].len,
+			  &elements->list[elements->count]);
+	if (elements && any_has_claim(elements)) {
+		refuse_text(session, RPC_INVALID_REQUEST, NO_BATCHES);
+		return;
+	}
+	batch = elements ? batch_new(session) : NULL;
 	if (!batch) {
 		refuse_text(session, RPC_INTERNAL_ERROR, "out of memory");
 		return;
 	}
 	for (size_t i = 0; i < count; i++)
-		handle_one(mcp, session, batch, elements[i]);
+		handle_one(mcp, session, batch, &elements->list[i]);
 	batch_release(batch);
 }
 
@@ -131,8 +162,7 @@ static void handle_array(struct mcp *mcp, struct session *session, const char *t
 	if (count == 0)
 		refuse_text(session, RPC_INVALID_REQUEST, "Invalid request: the batch is empty");
 	else if (!has_batches(session))
-		refuse_text(session, RPC_INVALID_REQUEST,
-			    "Invalid request: this revision has no batches");
+		refuse_text(session, RPC_INVALID_REQUEST, NO_BATCHES);
 	else if (count > MAX_BATCH)
 		refuse_text(session, RPC_INVALID_REQUEST,
 			    "Invalid request: too many messages in a batch");
@@ -151,6 +181,7 @@ static bool starts_array(const char *text, size_t len)
 
 void mcp_handle(struct mcp *mcp, struct session *session, const char *text, size_t len)
 {
+	_cleanup_(rpc_clear) struct rpc_message message = {.tree = NULL};
 	struct scan scan;
 
 	if (starts_array(text, len)) {
@@ -161,7 +192,8 @@ void mcp_handle(struct mcp *mcp, struct session *session, const char *text, size
 		}
 	}
 	/* Also for a broken array: the same scan gives the same refusal. */
-	handle_one(mcp, session, NULL, (struct slice){text, len});
+	rpc_parse(text, len, &message);
+	handle_one(mcp, session, NULL, &message);
 }
 
 void mcp_refuse_long(struct mcp *mcp, struct session *session)

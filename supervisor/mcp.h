@@ -26,6 +26,10 @@ void mcp_handle(struct mcp *mcp, struct session *session, const char *text, size
  * dispatcher and the session are freed. */
 void mcp_end(struct mcp *mcp, struct session *session);
 
+/* Sends the progress notifications that are due (calls that asked for them by a progressToken: first after a second, then
+ * every few seconds). To be called twice a second or so. */
+void mcp_tick(struct session *session);
+
 /* Answers a message that was longer than config_message_max and could not be read. */
 void mcp_refuse_long(struct mcp *mcp, struct session *session);
 

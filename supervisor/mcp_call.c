@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/limits.h"
 #include "common/utf8.h"
 #include "supervisor/exec_tool.h"
 #include "supervisor/mcp_internal.h"
@@ -21,6 +23,8 @@ struct pending {
 	struct mcp *mcp;
 	struct mcp_reply reply; /* its id points to id */
 	bool with_structured;
+	struct slice token;   /* progressToken, NULL: none; points behind id */
+	uint64_t progress_us; /* when progress was last told, 0: never */
 	char id[];
 };
 
@@ -29,13 +33,28 @@ static bool with_structured(const struct mcp_reply *reply)
 	return reply->modern || !mcp_older(session_version(reply->session), "2025-06-18");
 }
 
+/* Of another kind, or longer than an id may be, it is none. */
+static struct slice progress_token(const struct mcp_request *request)
+{
+	struct slice token = request->message->scan.progress_token;
+	bool good = token.data && token.len <= MAX_ID_BYTES &&
+		    (slice_is_string(token) || slice_is_integer(token));
+
+	return good ? token : (struct slice){NULL, 0};
+}
+
 static struct pending *pending_new(const struct mcp_request *request)
 {
 	const struct mcp_reply *reply = &request->reply;
-	struct pending *pending = malloc(sizeof(*pending) + reply->id.len);
+	struct slice token = progress_token(request);
+	struct pending *pending = malloc(sizeof(*pending) + reply->id.len + token.len);
 
 	if (!pending)
 		return NULL;
+	pending->token = (struct slice){token.data ? pending->id + reply->id.len : NULL, token.len};
+	pending->progress_us = 0;
+	if (token.data)
+		memcpy(pending->id + reply->id.len, token.data, token.len);
 	pending->mcp = request->mcp;
 	pending->reply = *reply;
 	pending->with_structured = with_structured(reply);
@@ -134,6 +153,26 @@ void mcp_call_tool(const struct mcp_request *request)
 				"Invalid params: arguments must be an object", NULL);
 	else
 		start(request);
+}
+
+static void tell_progress(struct call *call, void *ctx)
+{
+	struct pending *pending = call->ctx;
+	const uint64_t *now_us = ctx;
+
+	if (!pending->token.data ||
+	    !mcp_progress_due(*now_us, call->queued_us, pending->progress_us))
+		return;
+	pending->progress_us = *now_us;
+	mcp_send_progress(pending->reply.session, pending->token, *now_us - call->queued_us,
+			  dispatch_place(pending->mcp->dispatch, call));
+}
+
+void mcp_tick(struct session *session)
+{
+	uint64_t now_us = clock_us();
+
+	session_each(session, tell_progress, &now_us);
 }
 
 static void cancel(struct mcp *mcp, struct call *call)

@@ -63,3 +63,13 @@ bool queue_remove(struct queue *queue, struct call *call)
 	}
 	return false;
 }
+
+size_t queue_place(const struct queue *queue, const struct call *call)
+{
+	size_t place = 1;
+
+	for (const struct call *at = queue->head; at != NULL; at = at->next, place++)
+		if (at == call)
+			return place;
+	return 0;
+}

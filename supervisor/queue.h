@@ -22,6 +22,8 @@ int queue_push(struct queue *queue, struct call *call);
 void queue_push_front(struct queue *queue, struct call *call);
 /* Takes the oldest, or NULL. */
 struct call *queue_pop(struct queue *queue);
+/* Which place this one has, 1 for the next; 0 when it is not there. */
+size_t queue_place(const struct queue *queue, const struct call *call);
 /* Takes this one out, wherever it stands. Returns whether it was there. */
 bool queue_remove(struct queue *queue, struct call *call);
 

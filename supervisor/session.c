@@ -162,6 +162,13 @@ void session_remove(struct session *session, struct call *call)
 	}
 }
 
+void session_each(const struct session *session, void (*visit)(struct call *call, void *ctx),
+		  void *ctx)
+{
+	for (const struct entry *entry = session->calls; entry; entry = entry->next)
+		visit(entry->call, ctx);
+}
+
 struct call *session_any(const struct session *session)
 {
 	return session->calls ? session->calls->call : NULL;

@@ -222,6 +222,8 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 	(void)what;
 	if (is_gone(STDOUT_FILENO))
 		stdio->reader_gone = true;
+	if (!stdio->paused)
+		mcp_tick(stdio->session);
 	if (waiting_bytes(stdio) > PAUSE_BYTES)
 		set_paused(stdio, true);
 	if (stdio->paused && is_gone(STDIN_FILENO))

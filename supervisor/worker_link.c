@@ -161,6 +161,9 @@ static void lose(struct worker_link *link, int grace_ms, int error)
 		give_up(link, STAGE_WORKER, error);
 	else if (before == LINK_BUSY)
 		link->events.ended(link->ctx, run_id, &lost);
+	/* A worker that was ready before can be so again, and the next call should not have to wait for it. */
+	if (before != LINK_STARTING)
+		worker_link_start(link);
 }
 
 /* The receiver of ended may already have given the next run. */

@@ -182,7 +182,8 @@ BROKEN = [
     ("run_that_says_one", lambda: (pack(RUN, 1, 1, good()[16:]), fds(1))),
     ("run_that_says_three", lambda: (pack(RUN, 1, 3, good()[16:]), fds(3))),
     ("run_0", lambda: (good(ident=0), fds(2))), ("no_time", lambda: (good(deadline_ms=0), fds(2))),
-    ("unused_word", lambda: (changed(good(), 28, 1), fds(2))), ("unused_tail", lambda: (changed(good(), SIZE - 1, 1), fds(2))),
+    ("unused_word", lambda: (changed(good(), 28, 1), fds(2))), ("unused_tail", lambda: (changed(good(), SIZE - 1, 1),
+                                                                                        fds(2))),
     ("cancel_0", lambda: (pack(CANCEL, 0, 0), [])), ("cancel_with_body", lambda: (pack(CANCEL, 1, 0, b"\0\1"), [])),
     ("cancel_with_a_descriptor", lambda: (pack(CANCEL, 1, 0), fds(1))),
 ]
@@ -298,7 +299,8 @@ def test_a_program_that_shrinks_is_no_harm():
 
 
 @cases([("not_sealed", lambda: unsealed(b"abc")), ("pipe", lambda: pipe(b"abc")), ("directory", lambda: opened("/")),
-        ("write_only", lambda: opened("/dev/null", os.O_WRONLY)), ("path_only", lambda: opened("/etc/passwd", os.O_PATH)),
+        ("write_only", lambda: opened("/dev/null", os.O_WRONLY)), ("path_only", lambda: opened("/etc/passwd",
+                                                                                               os.O_PATH)),
         ("socket", lambda: socket.socket(socket.AF_UNIX).detach()),
         ("pipe_that_stays_open", lambda: pipe(b"abc", keep=True)), ("endless", lambda: opened("/dev/zero"))])
 def test_what_is_no_stdin_does_not_stop_a_run(make):
@@ -504,7 +506,8 @@ def test_root_is_refused():
 
 
 @cases([("unknown", ["--what"]), ("no_number", ["--memory-bytes", "many"]), ("negative", ["--tmp-bytes", "-1"]),
-        ("zero", ["--cpus", "0"]), ("too_large", ["--max-processes", "99999999999"]), ("rest", ["--max-cpu-s", "1", "more"]),
+        ("zero", ["--cpus", "0"]), ("too_large", ["--max-processes", "99999999999"]), ("rest", ["--max-cpu-s", "1",
+                                                                                                "more"]),
         ("no_value", ["--python"]), ("empty", ["--max-cpu-s", ""])])
 def test_bad_options_are_refused(args):
     done = subprocess.run([WORKER] + args, stdin=subprocess.DEVNULL, capture_output=True, timeout=5)
@@ -516,7 +519,8 @@ def test_bad_options_are_refused(args):
 def test_a_link_that_is_none_ends_it(redirection):
     with readable(WORKER) as path:
         begin = time.monotonic()
-        done = subprocess.run(unprivileged() + ["bash", "-c", 'exec "$0" --python /usr/bin/python3 ' + redirection, path],
+        done = subprocess.run(unprivileged() + ["bash", "-c", 'exec "$0" --python /usr/bin/python3 ' + redirection,
+                                                path],
                               stdin=subprocess.DEVNULL, capture_output=True, timeout=20)
     check(done.returncode > 0, "it must fail", done)
     within(time.monotonic() - begin, 0, 2)

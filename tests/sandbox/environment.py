@@ -3,12 +3,14 @@
 import os
 import subprocess
 
-from _sandbox import check, equal, expect, nothing_left, printed, run, structured
+from _sandbox import check, equal, expect, nothing_left, printed, structured
 from mcp import BINARY, Server, cases, main, unique
 
 NAMES = {"HOME": "/sandbox", "USER": "sandbox", "LOGNAME": "sandbox", "LANG": "C.UTF-8", "TMPDIR": "/tmp",
-         "XDG_CACHE_HOME": "/tmp/.cache", "MPLCONFIGDIR": "/tmp/.matplotlib", "PYTHONUNBUFFERED": "1", "PIP_NO_INDEX": "1",
-         "PIP_DISABLE_PIP_VERSION_CHECK": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
+         "XDG_CACHE_HOME": "/tmp/.cache", "MPLCONFIGDIR": "/tmp/.matplotlib", "PYTHONUNBUFFERED": "1",
+         "PIP_NO_INDEX": "1",
+         "PIP_DISABLE_PIP_VERSION_CHECK": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
+         "MKL_NUM_THREADS": "1",
          "NUMEXPR_MAX_THREADS": "1"}
 SHOW = "import os\nfor k, v in sorted(os.environ.items()): print(k + '=' + v)"
 
@@ -26,8 +28,10 @@ def test_only_these_variables_are_set():
 
 def test_nothing_of_the_server_s_environment_is_inherited():
     canary = "CANARY" + unique()
-    extra = {"SECRET_CANARY": canary, "MCP_EXEC_AUTH_TOKEN": canary, "PYTHONPATH": "/" + canary, "LD_LIBRARY_PATH": "/" + canary,
-             "LC_ALL": "C", "TZ": "Asia/Tokyo", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONOPTIMIZE": "2", "http_proxy": canary}
+    extra = {"SECRET_CANARY": canary, "MCP_EXEC_AUTH_TOKEN": canary, "PYTHONPATH": "/" + canary,
+             "LD_LIBRARY_PATH": "/" + canary,
+             "LC_ALL": "C", "TZ": "Asia/Tokyo", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONOPTIMIZE": "2",
+             "http_proxy": canary}
     with Server(env=extra) as s:
         s.initialize()
         env = shown(structured(s.exec(SHOW))["stdout"])
@@ -62,7 +66,8 @@ def test_only_three_descriptors_are_open():
 
 
 def test_they_are_pipes_of_its_own():
-    lines = printed("import os\nfor fd in (0, 1, 2): print(os.readlink('/proc/self/fd/%d' % fd).split(':')[0], os.isatty(fd))")
+    lines = printed("import os\nfor fd in (0, 1, 2): print(os.readlink('/proc/self/fd/%d' % fd).split(':')[0], "
+                    "os.isatty(fd))")
     equal(lines, "pipe False\n" * 3)
 
 

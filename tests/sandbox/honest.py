@@ -235,7 +235,8 @@ def test_randomness_is_fresh_in_every_run():
 
 def test_what_a_run_breaks_is_whole_in_the_next():
     run("import builtins, os, sys, signal\nbuiltins.print = None\nsys.path.clear()\nos.umask(0o777)\nsignal.alarm(1)\n"
-        "os.environ.clear()\nos.chdir('/')\nos.nice(5)\nimport resource; resource.setrlimit(resource.RLIMIT_NOFILE, (5, 5))")
+        "os.environ.clear()\nos.chdir('/')\nos.nice(5)\nimport resource; resource.setrlimit(resource.RLIMIT_NOFILE, "
+        "(5, 5))")
     equal(printed("import os, sys, resource\nprint(oct(os.umask(0)), os.getcwd(), len(os.environ) > 5, os.nice(0), "
                   "resource.getrlimit(resource.RLIMIT_NOFILE))"), "0o22 /sandbox True 10 (1024, 1024)\n")
 

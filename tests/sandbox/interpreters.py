@@ -78,7 +78,8 @@ class Home:
 
     def check(self, python, path=SYSTEM_PATH, **env):
         self.hand_over()
-        code, out, err = run(["check"], env=dict({"HOME": self.path, "PATH": path, "MCP_EXEC_PYTHON": python}, **env), cwd="/")
+        code, out, err = run(["check"], env=dict({"HOME": self.path, "PATH": path, "MCP_EXEC_PYTHON": python}, **env),
+                             cwd="/")
         return code, out.decode(), err.decode()
 
 
@@ -159,7 +160,8 @@ def test_a_shim_is_asked_for_what_it_starts(text):
 
 def test_a_shim_for_a_virtual_environment():
     with Home() as home:
-        shim = home.write(".pyenv/shims/python3", '#!/bin/sh\nexec "%s" "$@"\n' % home.venv(".pyenv/versions/3.x"), 0o755)
+        shim = home.write(".pyenv/shims/python3", '#!/bin/sh\nexec "%s" "$@"\n' % home.venv(".pyenv/versions/3.x"),
+                          0o755)
         with home.server(shim) as s:
             equal(ran(s, "import sys; print(sys.prefix)"), home(".pyenv/versions/3.x") + "\n")
             equal(ran(s, "import os; print(os.listdir(%r), os.listdir(%r))" % (home.path, home(".pyenv"))),
@@ -172,7 +174,8 @@ def test_links_to_an_environment():
         os.symlink(home("real/v"), home("link"))
         for path in (home("link/bin/python3"), python):
             with home.server(path) as s:
-                equal(ran(s, "import json, sys; print(sys.prefix in (%r, %r))\n" % (home("link"), home("real/v")) + SEARCH), "True\n")
+                equal(ran(s, "import json, sys; print(sys.prefix in (%r, %r))\n" % (home("link"),
+                                                                                    home("real/v")) + SEARCH), "True\n")
 
 
 REFUSED = [
@@ -262,7 +265,8 @@ def test_directories_of_pythonpath_and_pth_files_are_left_out():
 def test_pth_files_that_run_code_do_not_disturb():
     with Home() as home:
         python = home.venv("v")
-        home.write(os.path.join(home.packages("v"), "noisy.pth"), "import sys; print('noise'); sys.stdout.flush()\n", 0o644)
+        home.write(os.path.join(home.packages("v"), "noisy.pth"), "import sys; print('noise'); sys.stdout.flush()\n",
+                   0o644)
         with home.server(python) as s:
             equal(structured(s.exec("print(1)"))["exit_code"], 0)
 
@@ -270,12 +274,14 @@ def test_pth_files_that_run_code_do_not_disturb():
 def test_the_user_s_own_packages_are_seen_and_nothing_beside_them():
     needs_own_home()
     with Home() as home:
-        version = subprocess.run([PYTHON, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], capture_output=True,
+        version = subprocess.run([PYTHON, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"],
+                                 capture_output=True,
                                  text=True).stdout.strip()
         home.write(".local/lib/python%s/site-packages/of_the_user.py" % version, "x = 'mine'", 0o644)
         with home.server(PYTHON) as s:
             equal(ran(s, "import of_the_user; print(of_the_user.x)\n" + SEARCH), "mine\n")
-            equal(ran(s, "import os; print(os.listdir(%r), os.listdir(%r))" % (home.path, home(".local"))), "['.local'] ['lib']\n")
+            equal(ran(s, "import os; print(os.listdir(%r), os.listdir(%r))" % (home.path, home(".local"))),
+                  "['.local'] ['lib']\n")
 
 
 main()

@@ -4,7 +4,7 @@ import re
 import time
 
 from _sandbox import check, equal, expect, nothing_left, printed, run, server, structured
-from mcp import Server, cases, main, unique, within
+from mcp import cases, main, within
 
 KILLED = dict(exit_code=-1, signal="SIGKILL")
 SMALL = {"MCP_EXEC_TMP_BYTES": str(8 << 20), "MCP_EXEC_MEMORY_BYTES": str(96 << 20), "MCP_EXEC_MAX_PROCESSES": "16",
@@ -31,7 +31,8 @@ def test_wall_time(code):
 
 
 def test_what_was_printed_before_the_deadline_is_kept():
-    result = run("import sys, time\nprint('out')\nprint('err', file=sys.stderr)\nsys.stdout.write('half')\ntime.sleep(60)",
+    result = run("import sys, time\nprint('out')\nprint('err', file=sys.stderr)\nsys.stdout.write('half')\n"
+                 "time.sleep(60)",
                  timeout_s=1)
     expect(result, stdout="out\nhalf", stderr="err\n", timed_out=True)
 
@@ -43,7 +44,8 @@ def test_cpu_time(code):
 
 
 def test_cpu_time_with_the_signal_ignored():
-    result = run("import signal\nsignal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass", env=SMALL, timeout_s=8)
+    result = run("import signal\nsignal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass", env=SMALL,
+                 timeout_s=8)
     expect(result, timed_out=False, limit="cpu_time", **KILLED)
 
 
@@ -87,7 +89,8 @@ def test_most_of_the_memory_can_be_used():
 
 
 def test_a_memory_error_can_be_caught():
-    expect(run("try: x = bytearray(1 << 30)\nexcept MemoryError: print('caught')"), stdout="caught\n", exit_code=0, limit=None)
+    expect(run("try: x = bytearray(1 << 30)\nexcept MemoryError: print('caught')"), stdout="caught\n", exit_code=0,
+           limit=None)
 
 
 TOGETHER = [
@@ -163,14 +166,16 @@ print([os.waitpid(p, 0)[1] for p in children])
 
 def test_reservations_do_not_count():
     # The pause lets the watch look once: what is reserved within one of its intervals must fit below the limit.
-    equal(printed("import mmap, threading, time\nm = mmap.mmap(-1, 200 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
+    equal(printed("import mmap, threading, time\nm = mmap.mmap(-1, 200 << 20, flags=mmap.MAP_PRIVATE | "
+                  "mmap.MAP_ANONYMOUS)\n"
                   "time.sleep(0.05)\n"
                   "t = [threading.Thread(target=time.sleep, args=(0.2,)) for _ in range(100)]\n"
                   "[x.start() for x in t]; [x.join() for x in t]; print('ok')"), "ok\n")
 
 
 def test_memory_limit_follows_its_variable():
-    expect(run("x = bytearray(60 << 20); x[::4096] = b'x' * len(x[::4096]); print('ok')", env=SMALL), stdout="ok\n", exit_code=0)
+    expect(run("x = bytearray(60 << 20); x[::4096] = b'x' * len(x[::4096]); print('ok')", env=SMALL), stdout="ok\n",
+           exit_code=0)
     expect(run("l = []\nwhile True: l.append(bytearray(1 << 20))", env=SMALL), limit="memory")
 
 
@@ -202,7 +207,8 @@ def test_an_uncaught_refusal_of_a_process_is_named():
 
 
 def test_an_uncaught_refusal_of_a_thread_is_named():
-    expect(run("import threading, time\nwhile True: threading.Thread(target=time.sleep, args=(30,), daemon=True).start()"),
+    expect(run("import threading, time\nwhile True: threading.Thread(target=time.sleep, args=(30,), "
+               "daemon=True).start()"),
            limit="processes", exit_code=1, stderr=re.compile("can't start new thread"))
 
 
@@ -238,32 +244,37 @@ def test_bytes_of_the_workspace(place):
 
 
 def test_the_places_share_one_size():
-    equal(printed("import errno\nn = 0\nfs = [open(d + '/f', 'wb', 0) for d in ('/sandbox', '/tmp', '/var/tmp', '/dev/shm')]\n"
+    equal(printed("import errno\nn = 0\nfs = [open(d + '/f', 'wb', 0) for d in ('/sandbox', '/tmp', '/var/tmp', "
+                  "'/dev/shm')]\n"
                   "try:\n    while True:\n        for f in fs: n += f.write(b'x' * 65536)\n"
                   "except OSError as e: print(errno.errorcode[e.errno], n >> 20)", env=SMALL), "ENOSPC 7\n")
 
 
 def test_size_of_one_file():
-    equal(printed("import errno\nf = open('f', 'wb')\ntry: f.truncate(9 << 20)\nexcept OSError as e: print(errno.errorcode[e.errno])",
+    equal(printed("import errno\nf = open('f', 'wb')\ntry: f.truncate(9 << 20)\nexcept OSError as e: "
+                  "print(errno.errorcode[e.errno])",
                   env=SMALL), "EFBIG\n")
 
 
 @cases([("bytes", "f = open('f', 'wb', 0)\nwhile True: f.write(b'x' * 65536)"),
         ("inodes", "i = 0\nwhile True: open('f%d' % i, 'w').close(); i += 1"),
         ("directories", "import os\ni = 0\nwhile True: os.mkdir('d%d' % i); i += 1"),
-        ("with_a_word_of_its_own", "import sys\ntry:\n    f = open('f', 'wb', 0)\n    while True: f.write(b'x' * 65536)\n"
+        ("with_a_word_of_its_own",
+         "import sys\ntry:\n    f = open('f', 'wb', 0)\n    while True: f.write(b'x' * 65536)\n"
                                    "except OSError: sys.exit('my disk is full')")])
 def test_a_full_disk_is_named(code):
     expect(run(code, env=SMALL), limit="disk", exit_code=1, signal=None)
 
 
 def test_files_without_content_are_counted():
-    equal(printed("i = 0\ntry:\n    while True: open('f%d' % i, 'w').close(); i += 1\nexcept OSError: print(1900 < i < 2048)",
+    equal(printed("i = 0\ntry:\n    while True: open('f%d' % i, 'w').close(); i += 1\nexcept OSError: print(1900 < i "
+                  "< 2048)",
                   env=SMALL), "True\n")
 
 
 def test_a_caught_full_disk_is_no_limit():
-    expect(run("f = open('f', 'wb', 0)\ntry:\n    while True: f.write(b'x' * 65536)\nexcept OSError: print('caught')", env=SMALL),
+    expect(run("f = open('f', 'wb', 0)\ntry:\n    while True: f.write(b'x' * 65536)\nexcept OSError: print('caught')",
+               env=SMALL),
            limit=None, exit_code=0, stdout="caught\n")
 
 

@@ -3,10 +3,9 @@
 
 Addresses outside are of TEST-NET-2 (RFC 5737), and a program first makes sure that it has no other interface.
 """
-import os
 import socket
 
-from _sandbox import Server, attempts, check, denied, equal, nothing_left, printed, run, server, structured
+from _sandbox import Server, attempts, denied, equal, nothing_left, printed, server, structured
 from mcp import cases, main, unique
 
 # Stops a program that has more than lo: there must be no way out before it tries one.

@@ -29,7 +29,8 @@ PROGRAMS = [
     ("assertion", "assert 1 == 2, 'they differ'"),
     ("keyboard_interrupt", "raise KeyboardInterrupt"),
     ("unraisable", "class A:\n    def __del__(self): 1/0\na = A()\ndel a\nprint('after')"),
-    ("thread_exception", "import threading\nt = threading.Thread(target=lambda: 1/0, name='t'); t.start(); t.join(); print('main')"),
+    ("thread_exception",
+     "import threading\nt = threading.Thread(target=lambda: 1/0, name='t'); t.start(); t.join(); print('main')"),
     ("warning", "import warnings\nwarnings.warn('careful')\nprint('x')"),
     ("deprecation", "import warnings\nwarnings.warn('old', DeprecationWarning)"),
     ("atexit", "import atexit\natexit.register(print, 'last')\nprint('first')"),
@@ -43,24 +44,30 @@ PROGRAMS = [
     ("big_integer_text", "print(len(str(10 ** 5000)))"),
     ("formatting", "print(f'{3.14159:>10.2f}|{255:#x}|{\"x\":^7}|{1234567:,}')\nprint('%05d %s %r' % (42, 'a', 'b'))"),
     ("sorting", "print(sorted({'b': 1, 'a': 2}.items()), sorted('bca', reverse=True), sorted([(1, 'b'), (1, 'a')]))"),
-    ("classes", "from dataclasses import dataclass\n@dataclass\nclass P:\n    x: int\n    y: int = 2\nprint(P(1), P(1) == P(1, 2))"),
+    ("classes", "from dataclasses import dataclass\n@dataclass\nclass P:\n    x: int\n    y: int = 2\nprint(P(1), "
+                "P(1) == P(1, 2))"),
     ("match", "for v in (1, [1, 2], {'k': 3}):\n    match v:\n        case [a, b]: print('list', a, b)\n"
               "        case {'k': k}: print('dict', k)\n        case _: print('other')"),
     ("json", "import json\nprint(json.dumps({'a': [1, None, True, 'é']}, indent=1, ensure_ascii=False))"),
     ("regular_expressions", "import re\nprint(re.findall(r'(\\w)(\\d+)', 'a1 b22'), re.sub('x', 'y', 'xx'))"),
     ("dates", "import datetime as d\nprint(d.date(2024, 2, 29) + d.timedelta(365), d.datetime(2026, 1, 1).strftime('%A %j'))"),
-    ("decimal_and_fractions", "from decimal import Decimal\nfrom fractions import Fraction\nprint(Decimal(1) / 3, Fraction(1, 3) + 1)"),
-    ("seeded_random", "import random\nrandom.seed(42)\nprint([random.randint(0, 99) for _ in range(5)], random.gauss(0, 1))"),
+    ("decimal_and_fractions",
+     "from decimal import Decimal\nfrom fractions import Fraction\nprint(Decimal(1) / 3, Fraction(1, 3) + 1)"),
+    ("seeded_random",
+     "import random\nrandom.seed(42)\nprint([random.randint(0, 99) for _ in range(5)], random.gauss(0, 1))"),
     ("hashing", "import hashlib, zlib\nprint(hashlib.md5(b'x').hexdigest(), zlib.crc32(b'x'), hash(1.5), hash(10 ** 20))"),
     ("unicode", "import unicodedata\ns = 'ñ😀e\\u0301'\nprint(s, len(s), s.upper(), unicodedata.normalize('NFC', s), ascii(s))"),
     ("bytes", "import sys\nsys.stdout.buffer.write(bytes(range(128)))"),
     ("pretty_printing", "import pprint\npprint.pprint({i: list(range(i)) for i in range(12)})"),
-    ("itertools", "import itertools as i, functools as f\nprint(list(i.permutations('abc', 2))[:4], f.reduce(int.__mul__, range(1, 20)))"),
+    ("itertools", "import itertools as i, functools as f\nprint(list(i.permutations('abc', 2))[:4], "
+                  "f.reduce(int.__mul__, range(1, 20)))"),
     ("primes", "print([n for n in range(2, 200) if all(n % d for d in range(2, int(n ** .5) + 1))])"),
     ("text_wrapping", "import textwrap\nprint(textwrap.fill('word ' * 40, 33))"),
-    ("async", "import asyncio\nasync def f(i):\n    await asyncio.sleep(0); return i\nasync def main(): print(await asyncio.gather(*map(f, range(5))))\n"
+    ("async", "import asyncio\nasync def f(i):\n    await asyncio.sleep(0); return i\nasync def main(): print(await "
+              "asyncio.gather(*map(f, range(5))))\n"
               "asyncio.run(main())"),
-    ("introspection", "import inspect, sys\ndef f(a, *b, c=1): 'doc'\nprint(inspect.signature(f), f.__doc__, sys.argv, __name__, __doc__)"),
+    ("introspection", "import inspect, sys\ndef f(a, *b, c=1): 'doc'\nprint(inspect.signature(f), f.__doc__, "
+                      "sys.argv, __name__, __doc__)"),
     ("help", "help(len)"),
     ("imports", "import sys\nprint(sorted(m for m in sys.modules if not m.startswith('_'))[:20], sys.path[1:], sys.byteorder)"),
     ("site", "import site, sys\nprint(site.ENABLE_USER_SITE, sys.prefix, sys.executable, sys.flags)"),
@@ -69,14 +76,17 @@ PROGRAMS = [
     ("a_directory", "open('/usr', 'w')"),
     ("exec_and_eval", "exec('x = 1')\nprint(eval('x + 1'))\nexec('1/0')"),
     ("logging", "import logging\nlogging.warning('a')\nlogging.basicConfig(level=10)\nlogging.debug('b')"),
-    ("argparse", "import argparse\np = argparse.ArgumentParser(); p.add_argument('--x', required=True); p.parse_args()"),
+    ("argparse",
+     "import argparse\np = argparse.ArgumentParser(); p.add_argument('--x', required=True); p.parse_args()"),
     ("unittest", "import unittest\nclass T(unittest.TestCase):\n    def test(self): self.assertEqual(1, 1)\n"
-                 "unittest.main(argv=['x', '-q'], exit=False, testRunner=unittest.TextTestRunner(stream=open('/dev/null', 'w')))"),
+                 "unittest.main(argv=['x', '-q'], exit=False, "
+                 "testRunner=unittest.TextTestRunner(stream=open('/dev/null', 'w')))"),
     ("doctest", "'''\n>>> 1 + 1\n3\n'''\nimport doctest\nprint(doctest.testmod().failed)"),
     ("sqlite", "import sqlite3\nc = sqlite3.connect(':memory:')\nprint(c.execute('select 1 + 1, upper(?)', ('x',)).fetchall())"),
     ("child", "import subprocess\nprint(subprocess.run(['sh', '-c', 'echo out; echo err >&2; exit 3']).returncode)"),
     ("fork", "import os\nif os.fork() == 0: os._exit(3)\nprint(os.wait()[1] >> 8)"),
-    ("killed_child", "import os, signal\np = os.fork()\nif p == 0: signal.pause()\nos.kill(p, 9); print(os.waitpid(p, 0)[1])"),
+    ("killed_child",
+     "import os, signal\np = os.fork()\nif p == 0: signal.pause()\nos.kill(p, 9); print(os.waitpid(p, 0)[1])"),
     ("ended_by_signal", "import os\nprint('x', flush=True)\nos.kill(os.getpid(), 15)"),
     ("aborted", "import os; os.abort()"),
 ]

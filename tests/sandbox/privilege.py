@@ -175,7 +175,8 @@ for nr in (39, 272):   # x32: mov eax, 0x40000000 + nr; mov edi, 0x10000000; sys
 
 
 def test_no_limit_can_be_raised():
-    verdicts = attempts("import resource\nfor name in ('CPU', 'NPROC', 'NOFILE', 'FSIZE', 'STACK', 'DATA', 'CORE', 'MEMLOCK',\n"
+    verdicts = attempts("import resource\nfor name in ('CPU', 'NPROC', 'NOFILE', 'FSIZE', 'STACK', 'DATA', 'CORE', "
+                        "'MEMLOCK',\n"
                         "             'MSGQUEUE', 'NICE', 'RTPRIO', 'SIGPENDING'):\n"
                         "    r = getattr(resource, 'RLIMIT_' + name); hard = resource.getrlimit(r)[1]\n"
                         "    if hard == resource.RLIM_INFINITY: print(name, 'UNLIMITED'); continue\n"

@@ -3,7 +3,7 @@
 import os
 import time
 
-from _sandbox import ATTEMPTS, check, descendants, equal, expect, nothing_left, printed, run, server, structured
+from _sandbox import check, equal, expect, nothing_left, printed, run, server, structured
 from mcp import NAME_ITSELF, Server, cases, main, named, unique, until, within
 
 # What holds on: each leaves processes behind whose name is %(name)s.
@@ -143,7 +143,8 @@ def test_its_own_zombies_count_and_are_no_harm():
 
 
 def test_a_run_leads_a_session_without_a_terminal():
-    equal(printed("import os\nprint(os.getpid(), os.getsid(0) == os.getpid(), os.getpgrp() == os.getpid(), os.getppid())"),
+    equal(printed("import os\nprint(os.getpid(), os.getsid(0) == os.getpid(), os.getpgrp() == os.getpid(), "
+                  "os.getppid())"),
           "2 True True 1\n")
 
 

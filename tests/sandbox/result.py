@@ -11,14 +11,16 @@ R = re.compile
 
 # (name, program, what must be in the result)
 ENDS = [
-    ("nothing", "pass", dict(exit_code=0, stdout="", stderr="", signal=None, limit=None, timed_out=False, truncated=False,
+    ("nothing", "pass", dict(exit_code=0, stdout="", stderr="", signal=None, limit=None, timed_out=False,
+                             truncated=False,
                              warnings=[])),
     ("code_3", "import sys; sys.exit(3)", dict(exit_code=3, signal=None, limit=None)),
     ("code_255", "import os; os._exit(255)", dict(exit_code=255, signal=None)),
     ("code_256_wraps", "import sys; sys.exit(256)", dict(exit_code=0)),
     ("code_minus_1", "import sys; sys.exit(-1)", dict(exit_code=255)),
     ("a_word_as_code", "import sys; sys.exit('no')", dict(exit_code=1, stderr="no\n")),
-    ("exception", "1/0", dict(exit_code=1, stderr=R("ZeroDivisionError: division by zero\n$"), signal=None, limit=None)),
+    ("exception", "1/0", dict(exit_code=1, stderr=R("ZeroDivisionError: division by zero\n$"), signal=None,
+                              limit=None)),
     ("unflushed", "import os; print('partial', end=''); os._exit(7)", dict(exit_code=7, stdout="partial")),
     ("abort", "import os; os.abort()", dict(exit_code=-1, signal="SIGABRT", limit=None, timed_out=False)),
     ("kill_itself", "import os; print('before'); os.kill(os.getpid(), 9)",
@@ -34,9 +36,11 @@ ENDS = [
     ("child_by_signal", "import os, subprocess; print(subprocess.run(['sh', '-c', 'kill -9 $$']).returncode)",
      dict(exit_code=0, signal=None, stdout="-9\n")),
     ("deep_recursion", "def f(n): return f(n + 1)\nf(0)", dict(exit_code=1, limit=None, stderr=R("RecursionError"))),
-    ("syntax_error", "x = (\n", dict(exit_code=1, stdout="", stderr=R(r'File "/sandbox/main.py", line 1\n    x = \(\n +\^'))),
+    ("syntax_error", "x = (\n", dict(exit_code=1, stdout="", stderr=R(r'File "/sandbox/main.py", line 1\n    x = \(\n '
+                                                                      r'+\^'))),
     ("nul_in_code", "print(1)\0\nprint(2)", dict(exit_code=1, stdout="", stderr=R("SyntaxError"))),
-    ("main_exec", "import os, sys; os.execv('/bin/sh', ['sh', '-c', 'echo $0; exit 9'])", dict(exit_code=9, stdout="sh\n")),
+    ("main_exec", "import os, sys; os.execv('/bin/sh', ['sh', '-c', 'echo $0; exit 9'])", dict(exit_code=9,
+                                                                                               stdout="sh\n")),
 ]
 
 
@@ -46,7 +50,8 @@ def test_end(code, want):
 
 
 def test_the_stack_has_an_end():
-    result = run("import sys\nsys.setrecursionlimit(10**7)\nclass A:\n    def __getattr__(self, name): return getattr(self, name)\n"
+    result = run("import sys\nsys.setrecursionlimit(10**7)\nclass A:\n    def __getattr__(self, name): return "
+                 "getattr(self, name)\n"
                  "A().x")
     check(result["signal"] == "SIGSEGV" or "RecursionError" in result["stderr"], "odd end", result)
 
@@ -56,9 +61,11 @@ OUTPUTS = [
     ("one_long_line", "import sys; sys.stdout.write('a' * 1000000)", "a" * 1000000),
     ("exactly_the_cap", "import sys; sys.stdout.write('x' * 1048576)", "x" * 1048576),
     ("nul", "import os; os.write(1, b'a\\0b\\0')", "a\0b\0"),
-    ("control_characters", "import sys; sys.stdout.write(''.join(map(chr, range(32))) + '\\x7f\\x80\\x9b\\u2028\\u2029\\ufeff\\uffff\\U0001F600')",
+    ("control_characters", "import sys; sys.stdout.write(''.join(map(chr, range(32))) + "
+                           "'\\x7f\\x80\\x9b\\u2028\\u2029\\ufeff\\uffff\\U0001F600')",
      "".join(map(chr, range(32))) + "\x7f\x80\x9b\u2028\u2029\ufeff\uffff\U0001F600"),
-    ("protocol", "print('{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\\nContent-Length: 5\\r\\n\\r\\nevent: message\\ndata: {}\\n')",
+    ("protocol", "print('{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\\nContent-Length: 5\\r\\n\\r\\nevent: "
+                 "message\\ndata: {}\\n')",
      '{"jsonrpc":"2.0","id":1,"result":{}}\nContent-Length: 5\r\n\r\nevent: message\ndata: {}\n\n'),
     ("quotes", r"print('\"\\/\b\f')", '"\\/\b\f\n'),
     ("many_small_writes", "for i in range(20000): print(i)", "".join("%d\n" % i for i in range(20000))),
@@ -144,18 +151,21 @@ def test_input_at_the_end_of_stdin():
 
 
 def test_stdin_that_closes_at_once_is_no_wait():
-    equal(printed("import select, sys; print(bool(select.select([0], [], [], 5)[0]), sys.stdin.isatty())"), "True False\n")
+    equal(printed("import select, sys; print(bool(select.select([0], [], [], 5)[0]), sys.stdin.isatty())"),
+          "True False\n")
 
 
 IDENTITY = [
-    ("names", "import sys; print(sys.argv, __name__, __file__, sys.path[0])", "['main.py'] __main__ /sandbox/main.py /sandbox\n"),
+    ("names", "import sys; print(sys.argv, __name__, __file__, sys.path[0])",
+     "['main.py'] __main__ /sandbox/main.py /sandbox\n"),
     ("source", "import inspect\ndef f(): return 1\nprint(inspect.getsource(f), end='')", "def f(): return 1\n"),
     ("main", "if __name__ == '__main__': print('main')", "main\n"),
     ("globals", "print(sorted(globals()))", "['__annotations__', '__builtins__', '__cached__', '__doc__', '__file__', "
      "'__loader__', '__name__', '__package__', '__spec__']\n"),
     ("own_file", "print(open(__file__).read(), end='')", "print(open(__file__).read(), end='')"),
     ("imports_from_here", "open('m.py', 'w').write('x = 5')\nimport m; print(m.x, m.__file__)", "5 /sandbox/m.py\n"),
-    ("flags", "import sys; print(sys.flags.isolated, sys.flags.no_site, sys.flags.optimize, sys.flags.interactive)", "0 0 0 0\n"),
+    ("flags", "import sys; print(sys.flags.isolated, sys.flags.no_site, sys.flags.optimize, sys.flags.interactive)",
+     "0 0 0 0\n"),
     ("docstring", "'''doc'''\nprint(__doc__)", "doc\n"),
     ("encoding_line", "# coding: latin-1\nprint(1)", "1\n"),
     ("crlf_source", "x = 1\r\nif x:\r\n    print('ok')\r\n", "ok\n"),
@@ -174,7 +184,8 @@ def test_script(code, want):
 def test_traceback_names_the_script_and_no_frame_of_ours():
     equal(run("def f():\n    return 1/0\n\nf()\n")["stderr"],
           'Traceback (most recent call last):\n  File "/sandbox/main.py", line 4, in <module>\n    f()\n'
-          '  File "/sandbox/main.py", line 2, in f\n    return 1/0\n           ~^~\nZeroDivisionError: division by zero\n')
+          '  File "/sandbox/main.py", line 2, in f\n    return 1/0\n           ~^~\nZeroDivisionError: division by '
+          'zero\n')
 
 
 def test_duration_is_measured():

@@ -3,7 +3,7 @@
 import os
 import tempfile
 
-from _sandbox import attempts, check, denied, equal, nothing_left, printed, run, server
+from _sandbox import attempts, check, denied, equal, nothing_left, printed
 from mcp import Server, cases, main, unique
 
 READ_ONLY = ("EROFS", "EACCES", "ENOENT", "EPERM")
@@ -82,7 +82,8 @@ def test_refuses(code):
 
 
 def test_climbing_ends_at_its_own_root():
-    equal(printed("import os\nprint(os.listdir('../' * 30) == os.listdir('/'), os.stat('../' * 30).st_ino == os.stat('/').st_ino)"),
+    equal(printed("import os\nprint(os.listdir('../' * 30) == os.listdir('/'), os.stat('../' * 30).st_ino == "
+                  "os.stat('/').st_ino)"),
           "True True\n")
 
 
@@ -149,11 +150,14 @@ def test_only_its_own_processes_are_in_proc():
 
 
 def test_parts_of_proc_are_covered():
-    verdicts = attempts("for p in ('kcore', 'kmsg', 'kallsyms', 'keys', 'key-users', 'timer_list', 'sched_debug', 'cmdline',\n"
+    verdicts = attempts("for p in ('kcore', 'kmsg', 'kallsyms', 'keys', 'key-users', 'timer_list', 'sched_debug', "
+                        "'cmdline',\n"
                         "          'sys/kernel/random/boot_id'):\n"
-                        "    if os.path.exists('/proc/' + p): attempt(p, lambda: 1 / (len(open('/proc/' + p).read()) == 0))\n"
+                        "    if os.path.exists('/proc/' + p): attempt(p, lambda: 1 / (len(open('/proc/' + p).read()) "
+                        "== 0))\n"
                         "for p in ('acpi', 'bus', 'scsi', 'fs', 'irq'):\n"
-                        "    if os.path.exists('/proc/' + p): attempt(p, lambda: 1 / (os.listdir('/proc/' + p) == []))\n")
+                        "    if os.path.exists('/proc/' + p): attempt(p, lambda: 1 / (os.listdir('/proc/' + p) == "
+                        "[]))\n")
     # 1 / False: something could be read.
     check(verdicts and "ZeroDivisionError" not in verdicts.values(), "something is shown:", verdicts)
 
@@ -173,7 +177,8 @@ def test_special_files_that_harm_nobody_work():
 
 
 def test_a_deep_directory_is_no_burden():
-    equal(printed("import os\nfor _ in range(1000): os.mkdir('d'); os.chdir('d')\nopen('leaf', 'w').close(); print('deep')"),
+    equal(printed("import os\nfor _ in range(1000): os.mkdir('d'); os.chdir('d')\nopen('leaf', 'w').close(); "
+                  "print('deep')"),
           "deep\n")
     equal(printed("print('next')"), "next\n")
 

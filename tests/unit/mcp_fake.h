@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/layers.h"
 #include "supervisor/mcp.h"
 #include "supervisor/rpc.h"
@@ -73,6 +74,11 @@ void dispatch_cancel(struct dispatch *dispatch, struct call *call)
 {
 	fake_forget(dispatch, call);
 	dispatch->cancelled++;
+}
+
+size_t dispatch_place(const struct dispatch *dispatch, const struct call *call)
+{
+	return call == dispatch->calls[0] ? 0 : 1;
 }
 
 static inline void fake_send(void *ctx, const char *text, size_t len)

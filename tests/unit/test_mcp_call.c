@@ -195,19 +195,63 @@ static void test_each_element_of_a_batch_gets_its_own_answer(void **state)
 	cJSON *answer;
 
 	fake_handle(fake, INITIALIZE("2025-03-26"));
-	answer = answer_to(
-		fake,
-		"[" INITIALIZE("2025-03-26") "," NOTIFICATION("x", "") ",5," REQUEST(
-			"2", "tools/list",
-			MODERN) "," REQUEST("3", "no/such", "") "," REQUEST("4", "ping", "") "]");
-	assert_int_equal(cJSON_GetArraySize(answer), 5);
+	answer = answer_to(fake,
+			   "[" INITIALIZE("2025-03-26") "," NOTIFICATION("x", "") ",5," REQUEST(
+				   "3", "no/such", "") "," REQUEST("4", "ping", "") "]");
+	assert_int_equal(cJSON_GetArraySize(answer), 4);
 	check_mentions(fake, "\"id\":0,\"error\":{\"code\":-32600");
 	check_mentions(fake, "\"id\":null,\"error\":{\"code\":-32600");
-	check_mentions(fake, "\"id\":2,\"error\":{\"code\":-32600");
 	check_mentions(fake, "\"id\":3,\"error\":{\"code\":-32601");
 	check_mentions(fake, "\"id\":4,\"result\":{}");
 	cJSON_Delete(answer);
 	check_silent(fake, "[" NOTIFICATION("x", "") "," NOTIFICATION("y", "") "]");
+}
+
+static void test_a_claim_refuses_the_whole_batch(void **state)
+{
+	struct fake *fake = *state;
+
+	fake_handle(fake, INITIALIZE("2025-03-26"));
+	check_error(fake, "[" CALL("1", "x", "") "," REQUEST("2", "tools/list", MODERN) "]", "null",
+		    -32600);
+	assert_int_equal(fake->dispatch.count, 0);
+}
+
+/* Moves the call back in time, as if it had come then, and lets the clock tick. */
+static void tick_after(struct fake *fake, uint64_t us)
+{
+	fake->dispatch.calls[0]->queued_us = clock_us() - us;
+	buf_reset(&fake->sent);
+	mcp_tick(fake->session);
+	buf_add_byte(&fake->sent, '\0');
+	fake->sent.len--;
+}
+
+static void test_tells_progress_to_those_who_asked(void **state)
+{
+	struct fake *fake = *state;
+
+	check_silent(fake, CALL("1", "x", ",\"_meta\":{\"progressToken\":9007199254740993}"));
+	tick_after(fake, 500000);
+	assert_int_equal(fake->sent.len, 0);
+	tick_after(fake, 1500000);
+	check_mentions(fake, "{\"progressToken\":9007199254740993,\"progress\":1.5");
+	check_mentions(fake, "\"message\":\"running\"");
+	tick_after(fake, 1600000);
+	assert_int_equal(fake->sent.len, 0);
+	fake_end(fake, 0, "x");
+	buf_reset(&fake->sent);
+	mcp_tick(fake->session);
+	assert_int_equal(fake->sent.len, 0);
+}
+
+static void test_tells_no_progress_without_a_good_token(void **state)
+{
+	struct fake *fake = *state;
+
+	check_silent(fake, CALL("1", "x", ",\"_meta\":{\"progressToken\":1.5}"));
+	tick_after(fake, 2000000);
+	assert_int_equal(fake->sent.len, 0);
 }
 
 static void test_a_batch_waits_for_its_calls(void **state)
@@ -287,6 +331,9 @@ int main(void)
 		TEST(test_cancels_by_id),
 		TEST(test_batches_are_refused_unless_negotiated),
 		TEST(test_each_element_of_a_batch_gets_its_own_answer),
+		TEST(test_a_claim_refuses_the_whole_batch),
+		TEST(test_tells_progress_to_those_who_asked),
+		TEST(test_tells_no_progress_without_a_good_token),
 		TEST(test_a_batch_waits_for_its_calls),
 		TEST(test_a_batch_of_cancelled_calls_is_not_answered),
 		TEST(test_bounds_batches),
