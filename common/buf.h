@@ -11,14 +11,17 @@
 #include <stdint.h>
 
 struct buf {
-	char *data;      /* NULL while nothing was appended */
+	char *data; /* NULL while nothing was appended */
 	size_t len;
-	size_t capacity; /* private */
+	size_t capacity;  /* private */
 	size_t max_bytes; /* 0: no maximum but SIZE_MAX / 2 */
-	int error;       /* 0, -ENOMEM or -EFBIG: sticky */
+	int error;	  /* 0, -ENOMEM or -EFBIG: sticky */
 };
 
-#define BUF_INIT { .data = NULL }
+#define BUF_INIT                                                                                   \
+	{                                                                                          \
+		.data = NULL                                                                       \
+	}
 
 /* Appends a copy of data. */
 void buf_add(struct buf *buf, const void *data, size_t len);

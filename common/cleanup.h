@@ -36,11 +36,11 @@ static inline int take_fd(int *fd)
 }
 
 /* Gives up the pointer in the variable without freeing it. */
-#define take_ptr(variable)                       \
-	({                                       \
-		__typeof__(variable) taken_ = (variable); \
-		(variable) = NULL;               \
-		taken_;                          \
+#define take_ptr(variable)                                                                         \
+	({                                                                                         \
+		__typeof__(variable) taken_ = (variable);                                          \
+		(variable) = NULL;                                                                 \
+		taken_;                                                                            \
 	})
 
 #endif

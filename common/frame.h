@@ -30,14 +30,14 @@ enum frame_flag {
 	FRAME_CANCELLED = 1 << 2,     /* a CANCEL killed it */
 	FRAME_MEMORY_KILLED = 1 << 3, /* the memory watch killed it */
 	FRAME_CPU_USED_UP = 1 << 4,   /* the main program had used up its hard limit of CPU time */
-	FRAME_DISK_FULL = 1 << 5,     /* the workspace had no byte or inode left when the main program ended */
+	FRAME_DISK_FULL = 1 << 5,     /* the workspace was full when the main program ended */
 	FRAME_FLAGS = (1 << 6) - 1
 };
 
 /* The sandbox can be built and the worker waits for a RUN. id is 0. */
 struct frame_ready {
 	uint64_t build_id;
-	uint32_t layers;         /* bits of layers.h, as a trial sandbox had them */
+	uint32_t layers;	 /* bits of layers.h, as a trial sandbox had them */
 	uint32_t python_version; /* PY_VERSION_HEX >> 8, for example 0x030b02 */
 };
 
@@ -51,19 +51,21 @@ struct frame_run {
 /* The run ended; fds[0] is its stdout, fds[1] its stderr, both sealed memfds. No process of it is alive. */
 struct frame_done {
 	uint64_t wall_us;
-	uint64_t cpu_us;          /* user and system time of all processes that were waited for */
-	uint64_t peak_rss_bytes;  /* the largest sum seen by the watch, or the largest single process */
-	int32_t exit_code;        /* 0..255, -1 when a signal ended it */
-	uint32_t signal;          /* 0, or the number of the signal that ended the main program */
-	uint32_t flags;           /* enum frame_flag */
-	uint32_t layers;          /* bits of layers.h that were active for this very run */
-	uint16_t blocked[FRAME_BLOCKED]; /* numbers + 1 of the first refused system calls; 0 ends the list */
+	uint64_t cpu_us; /* user and system time of all processes that were waited for */
+	uint64_t
+		peak_rss_bytes; /* the largest sum seen by the watch, or the largest single process */
+	int32_t exit_code;	/* 0..255, -1 when a signal ended it */
+	uint32_t signal;	/* 0, or the number of the signal that ended the main program */
+	uint32_t flags;		/* enum frame_flag */
+	uint32_t layers;	/* bits of layers.h that were active for this very run */
+	uint16_t blocked
+		[FRAME_BLOCKED]; /* numbers + 1 of the first refused system calls; 0 ends the list */
 };
 
 /* The run could not be made (id: its number), or no sandbox can be built at all (id 0, instead of READY). */
 struct frame_fail {
 	uint32_t stage; /* enum stage */
-	int32_t error;  /* a positive errno, or an enum interpreter_reason for STAGE_INTERPRETER; 0 when there is none */
+	int32_t error; /* a positive errno, or an enum interpreter_reason for STAGE_INTERPRETER; 0 when there is none */
 };
 
 struct frame {

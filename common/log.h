@@ -25,17 +25,20 @@ struct log_field {
 	};
 };
 
-#define LOG_U64(k, v) ((struct log_field){ .kind = LOG_KIND_U64, .key = "" k, .u64 = (uint64_t)(v) })
-#define LOG_I64(k, v) ((struct log_field){ .kind = LOG_KIND_I64, .key = "" k, .i64 = (int64_t)(v) })
+#define LOG_U64(k, v) ((struct log_field){.kind = LOG_KIND_U64, .key = "" k, .u64 = (uint64_t)(v)})
+#define LOG_I64(k, v) ((struct log_field){.kind = LOG_KIND_I64, .key = "" k, .i64 = (int64_t)(v)})
 #define LOG_BOOL(k, v) LOG_U64(k, !!(v))
-#define LOG_WORD(k, v) ((struct log_field){ .kind = LOG_KIND_TEXT, .key = "" k, .text = "" v })
-#define LOG_STAGE(k, v) ((struct log_field){ .kind = LOG_KIND_TEXT, .key = "" k, .text = stage_name(v) })
-#define LOG_ERRNO(k, v) ((struct log_field){ .kind = LOG_KIND_TEXT, .key = "" k, .text = log_errno(v) })
-#define LOG_SETTING(k, v) ((struct log_field){ .kind = LOG_KIND_QUOTED, .key = "" k, .text = (v) })
+#define LOG_WORD(k, v) ((struct log_field){.kind = LOG_KIND_TEXT, .key = "" k, .text = "" v})
+#define LOG_STAGE(k, v)                                                                            \
+	((struct log_field){.kind = LOG_KIND_TEXT, .key = "" k, .text = stage_name(v)})
+#define LOG_ERRNO(k, v)                                                                            \
+	((struct log_field){.kind = LOG_KIND_TEXT, .key = "" k, .text = log_errno(v)})
+#define LOG_SETTING(k, v) ((struct log_field){.kind = LOG_KIND_QUOTED, .key = "" k, .text = (v)})
 
 /* Writes one line when level is enabled. event is a literal of the form noun.verb. */
-#define log_event(level, event, ...) \
-	log_write(level, "" event, (const struct log_field[]){ __VA_ARGS__ __VA_OPT__(,) { .kind = LOG_END } })
+#define log_event(level, event, ...)                                                               \
+	log_write(level, "" event,                                                                 \
+		  (const struct log_field[]){__VA_ARGS__ __VA_OPT__(, ){.kind = LOG_END}})
 
 /* Everything at or above this importance is written; LOG_INFO until it is called. */
 void log_set_level(enum log_level level);

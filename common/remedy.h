@@ -13,11 +13,11 @@
 
 /* What the machine says about user namespaces; -1 where the file does not exist. */
 struct remedy_facts {
-	long userns_clone;        /* /proc/sys/kernel/unprivileged_userns_clone */
+	long userns_clone;	  /* /proc/sys/kernel/unprivileged_userns_clone */
 	long max_user_namespaces; /* /proc/sys/user/max_user_namespaces */
-	long apparmor_userns;     /* /proc/sys/kernel/apparmor_restrict_unprivileged_userns */
-	bool container;           /* /.dockerenv, /run/.containerenv, or $container in the environment of pid 1 */
-	int seccomp_mode;         /* Seccomp: of /proc/self/status, 2 = a filter is on us */
+	long apparmor_userns;	  /* /proc/sys/kernel/apparmor_restrict_unprivileged_userns */
+	bool container; /* /.dockerenv, /run/.containerenv, or $container in the environment of pid 1 */
+	int seccomp_mode; /* Seccomp: of /proc/self/status, 2 = a filter is on us */
 };
 
 /* Reads the facts. Never fails: what cannot be read is -1 or false. */
@@ -27,7 +27,7 @@ void remedy_facts(struct remedy_facts *facts);
  * stage, error (a positive errno, 0 when none) and facts, and the command, setting or profile that cures it.
  * For STAGE_INTERPRETER, error is an enum interpreter_reason. python is the configured interpreter (may be NULL).
  * Always NUL-terminated; returns the length written. */
-size_t remedy_sentence(char *text, size_t size, enum stage stage, int error, const struct remedy_facts *facts,
-		       const char *python);
+size_t remedy_sentence(char *text, size_t size, enum stage stage, int error,
+		       const struct remedy_facts *facts, const char *python);
 
 #endif

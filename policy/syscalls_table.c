@@ -8,6 +8,8 @@
 #include <asm/ioctls.h>
 #include <asm/termbits.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -33,6 +35,8 @@
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | \
 	 CLONE_NEWCGROUP | CLONE_PTRACE | CLONE_UNTRACED)
 #define SOCK_TYPE 0xfULL
+/* The commands of POSIX and the locks: all below F_LINUX_SPECIFIC_BASE of linux/fcntl.h. */
+#define FCNTL_BASIC 0x3ffULL
 
 #define EQUAL(number, v)                                                                           \
 	{                                                                                          \
@@ -73,6 +77,7 @@
 	ALLOW_IF(call, "asyncio and multiprocessing", EQUAL(0, AF_UNIX), MASKED(1, SOCK_TYPE, type))
 #define ALLOW_IOCTL(request)                                                                       \
 	ALLOW_IF("ioctl", "asks or sets what concerns this descriptor only", EQUAL(1, request))
+#define ALLOW_FCNTL(command) ALLOW_IF("fcntl", "what was opened can be used", EQUAL(1, command))
 #define ALLOW_PRCTL(option)                                                                        \
 	ALLOW_IF("prctl", "asks or sets what concerns this process only", EQUAL(0, option))
 
@@ -89,7 +94,6 @@ static const struct syscall_rule rules[] = {
 	ALLOW("dup", "what was opened can be used"),
 	ALLOW("dup2", "what was opened can be used"),
 	ALLOW("dup3", "what was opened can be used"),
-	ALLOW("fcntl", "what was opened can be used"),
 	ALLOW("pipe", "what was opened can be used"),
 	ALLOW("pipe2", "what was opened can be used"),
 	ALLOW("sendfile", "what was opened can be used"),
@@ -226,7 +230,6 @@ static const struct syscall_rule rules[] = {
 	ALLOW("uname", "who and where it is"),
 	ALLOW("sysinfo", "who and where it is"),
 	ALLOW("getrusage", "who and where it is"),
-	ALLOW("prlimit64", "who and where it is"),
 	ALLOW("getrandom", "who and where it is"),
 
 	ALLOW_IF("clone", "processes and threads, no namespace", MASKED(0, NEW_NAMESPACES, 0)),
@@ -249,6 +252,16 @@ static const struct syscall_rule rules[] = {
 	REFUSE_IF("socket", EAFNOSUPPORT, "vsock and others are not in the net namespace",
 		  GREATER(0, AF_INET6)),
 
+	ALLOW_IF("fcntl", "flags and locks of what was opened", MASKED(1, ~FCNTL_BASIC, 0)),
+	ALLOW_FCNTL(F_DUPFD_CLOEXEC),
+	ALLOW_FCNTL(F_SETPIPE_SZ),
+	ALLOW_FCNTL(F_GETPIPE_SZ),
+	ALLOW_FCNTL(F_GET_SEALS),
+	REFUSE_IF("fcntl", EPERM, "it would hold up other processes that open the file",
+		  EQUAL(1, F_SETLEASE)),
+	REFUSE_IF("fcntl", EPERM, "it would tell what other processes do with the file",
+		  EQUAL(1, F_NOTIFY)),
+
 	ALLOW_IOCTL(TCGETS),
 	ALLOW_IOCTL(TCSETS),
 	ALLOW_IOCTL(TCSETSW),
@@ -265,6 +278,9 @@ static const struct syscall_rule rules[] = {
 	ALLOW_IOCTL(SIOCGIFCONF),
 	ALLOW_IOCTL(SIOCGIFADDR),
 	ALLOW_IOCTL(SIOCGIFFLAGS),
+	REFUSE_IF("ioctl", ENOTSUP, "Python 3.14 copies files otherwise then, but not after ENOSYS",
+		  EQUAL(1, FICLONE)),
+	REFUSE("copy_file_range", EXDEV, "as FICLONE"),
 
 	ALLOW_PRCTL(PR_SET_NAME),
 	ALLOW_PRCTL(PR_GET_NAME),
@@ -287,6 +303,10 @@ static const struct syscall_rule rules[] = {
 	REFUSE_IF("mknod", EPERM, "no device", MASKED(1, S_IFMT, S_IFCHR)),
 	REFUSE_IF("mknodat", EPERM, "no device", MASKED(2, S_IFMT, S_IFBLK)),
 	REFUSE_IF("mknodat", EPERM, "no device", MASKED(2, S_IFMT, S_IFCHR)),
+
+	ALLOW_IF("prlimit64", "limits of this process", EQUAL(0, 0)),
+	REFUSE_IF("prlimit64", EPERM, "with a CPU limit of its choice a run could end its pid 1",
+		  GREATER(0, 0)),
 
 	ALLOW_IF("arch_prctl", "thread-local storage", EQUAL(0, ARCH_SET_FS)),
 	ALLOW_IF("arch_prctl", "thread-local storage", EQUAL(0, ARCH_GET_FS)),

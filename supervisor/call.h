@@ -22,18 +22,18 @@ enum call_state { CALL_QUEUED, CALL_RUNNING, CALL_ANSWERED, CALL_CANCELLED };
 
 /* What is to be run. */
 struct call_request {
-	int program_fd;       /* sealed blobs, owned; -1 once they are handed to the link */
+	int program_fd; /* sealed blobs, owned; -1 once they are handed to the link */
 	int stdin_fd;
-	uint32_t timeout_ms;  /* effective, after clamping */
+	uint32_t timeout_ms; /* effective, after clamping */
 	uint64_t output_max_bytes;
-	struct buf warnings;  /* JSON strings separated by commas, for the result */
+	struct buf warnings; /* JSON strings separated by commas, for the result */
 };
 
 enum outcome_kind {
-	OUTCOME_DONE,   /* the program ran and ended: done, out and err say how */
+	OUTCOME_DONE,	/* the program ran and ended: done, out and err say how */
 	OUTCOME_FAILED, /* no sandbox could be made for it: stage and error */
-	OUTCOME_LOST,   /* the worker died or broke the link while it ran */
-	OUTCOME_BUSY    /* the queue was full */
+	OUTCOME_LOST,	/* the worker died or broke the link while it ran */
+	OUTCOME_BUSY	/* the queue was full */
 };
 
 /* How a call ended. Borrowed by the receiver for the length of the callback. */
@@ -41,21 +41,22 @@ struct outcome {
 	enum outcome_kind kind;
 	struct frame_done done;
 	struct blob_view out, err;
-	unsigned int stage;   /* OUTCOME_FAILED: enum stage as the worker sent it */
-	int error;            /* OUTCOME_FAILED: positive errno or enum interpreter_reason */
-	uint64_t queue_us;    /* time it waited before it was given to the worker */
+	unsigned int stage; /* OUTCOME_FAILED: enum stage as the worker sent it */
+	int error;	    /* OUTCOME_FAILED: positive errno or enum interpreter_reason */
+	uint64_t queue_us;  /* time it waited before it was given to the worker */
 };
 
 struct call {
-	struct call *next;    /* used by whoever holds it: the queue */
-	uint64_t run_id;      /* our own number, the only one that is logged; 0 until dispatch_submit gives it */
+	struct call *next; /* used by whoever holds it: the queue */
+	uint64_t
+		run_id; /* our own number, the only one that is logged; 0 until dispatch_submit gives it */
 	enum call_state state;
-	uint64_t queued_us;   /* clock_us when it was queued, and when it was given to the worker */
+	uint64_t queued_us; /* clock_us when it was queued, and when it was given to the worker */
 	uint64_t started_us;
 	struct call_request request;
 	/* Called exactly once with the outcome, unless the call is cancelled: then never. The call may be freed in it. */
 	void (*ended)(struct call *call, const struct outcome *outcome);
-	void *ctx;            /* of ended */
+	void *ctx; /* of ended */
 };
 
 /* Makes an empty call in state CALL_QUEUED, descriptors -1. Returns NULL when memory is out. */

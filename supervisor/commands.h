@@ -18,14 +18,15 @@ enum exit_code {
 };
 
 struct run_options {
-	int code_fd;        /* opened before the change of user; owned */
-	bool code_is_stdin; /* FILE was "-": the program gets an empty stdin */
-	bool json;          /* print the tool's structured content */
+	int code_fd;	     /* opened before the change of user; owned */
+	bool code_is_stdin;  /* FILE was "-": the program gets an empty stdin */
+	bool json;	     /* print the tool's structured content */
 	const char *timeout; /* as given, NULL: default */
 };
 
 /* Runs one program through the same worker and sandbox: its stdout and stderr byte for byte, its exit code, 128+N for
  * signal N, EXIT_TIMED_OUT for a timeout. Returns the exit code. */
-int command_run(const struct config *config, const struct spawn_spec *spec, const struct run_options *options);
+int command_run(const struct config *config, const struct spawn_spec *spec,
+		const struct run_options *options);
 
 #endif

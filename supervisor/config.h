@@ -37,10 +37,10 @@ struct config_setting {
 	const char *variable; /* MCP_EXEC_… */
 	const char *flag;     /* the same name as --lower-case-with-dashes, without MCP_EXEC_ */
 	enum config_kind kind;
-	const char *choices;  /* CONFIG_CHOICE: "a|b|c" */
-	uint64_t min, max;    /* CONFIG_NUMBER */
-	const char *preset;   /* the default, as a person would write it; "" for none */
-	const char *help;     /* one line */
+	const char *choices; /* CONFIG_CHOICE: "a|b|c" */
+	uint64_t min, max;   /* CONFIG_NUMBER */
+	const char *preset;  /* the default, as a person would write it; "" for none */
+	const char *help;    /* one line */
 };
 
 /* The i-th setting, or NULL behind the last. */
@@ -55,7 +55,8 @@ typedef const char *(*config_lookup)(void *ctx, const char *variable);
 /* Reads all settings into config. lookup is asked for each variable by name; it answers for flags first.
  * Returns 0; or -EINVAL with one sentence in error, which names the variable, the value and what is allowed.
  * The message size limit is config_message_max. */
-int config_read(struct config *config, config_lookup lookup, void *ctx, char *error, size_t error_size);
+int config_read(struct config *config, config_lookup lookup, void *ctx, char *error,
+		size_t error_size);
 
 /* Bytes one message may have on any transport: (code + stdin) * 2 + MESSAGE_SLACK_BYTES. */
 uint64_t config_message_max(const struct config *config);

@@ -16,7 +16,8 @@ struct event_base;
 struct dispatch;
 
 /* Makes it and starts the worker at once. spec is borrowed for its life. Returns 0 or a negative errno. */
-int dispatch_new(struct event_base *base, const struct spawn_spec *spec, struct dispatch **dispatch);
+int dispatch_new(struct event_base *base, const struct spawn_spec *spec,
+		 struct dispatch **dispatch);
 
 /* Takes a call in state CALL_QUEUED; call->ended will be called, possibly from within (queue full), unless it is
  * cancelled. */

@@ -20,17 +20,17 @@ cJSON *exec_tool_describe(const struct config *config, bool with_output);
 
 /* Turns the arguments of a tools/call into a request with sealed blobs. Returns 0; -EINVAL with a text for a tool error
  * in error (what is wrong, what to send instead); or another negative errno when something of ours failed. */
-int exec_tool_arguments(const struct config *config, const struct rpc_message *message, struct call_request *request,
-			struct buf *error);
+int exec_tool_arguments(const struct config *config, const struct rpc_message *message,
+			struct call_request *request, struct buf *error);
 
 /* The result object of tools/call for an outcome; request gives the warnings. with_structured: false for revisions
  * before 2025-06-18. Returns a new tree, or NULL when memory is out. */
-cJSON *exec_tool_result(const struct config *config, const struct call_request *request, const struct outcome *outcome,
-			bool with_structured);
+cJSON *exec_tool_result(const struct config *config, const struct call_request *request,
+			const struct outcome *outcome, bool with_structured);
 
 /* Appends the structured content alone, as JSON: what `mcp-exec run --json` prints. Only for OUTCOME_DONE. */
-void exec_tool_structured(struct buf *out, const struct config *config, const struct call_request *request,
-			  const struct outcome *outcome);
+void exec_tool_structured(struct buf *out, const struct config *config,
+			  const struct call_request *request, const struct outcome *outcome);
 
 /* Appends the text of a tool error for an outcome that is not OUTCOME_DONE. */
 void exec_tool_failure(struct buf *out, const struct config *config, const struct outcome *outcome);

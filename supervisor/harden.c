@@ -30,9 +30,13 @@ struct identity {
 
 int harden_early(void)
 {
-	const struct rlimit no_core = {0, 0};
+	struct rlimit core;
 
-	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || setrlimit(RLIMIT_CORE, &no_core) < 0)
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || getrlimit(RLIMIT_CORE, &core) < 0)
+		return -errno;
+	/* The hard limit stays: from 0 no run could get the 1 it needs, see policy/rlimits.c. */
+	core.rlim_cur = 0;
+	if (setrlimit(RLIMIT_CORE, &core) < 0)
 		return -errno;
 	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR)
 		return -errno;

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-/* PR_SET_DUMPABLE 0, RLIMIT_CORE 0, SIGPIPE ignored, umask 022. Returns 0 or a negative errno. */
+/* PR_SET_DUMPABLE 0, soft RLIMIT_CORE 0, SIGPIPE ignored, umask 022. Returns 0 or a negative errno. */
 int harden_early(void);
 
 /* When effective uid is 0: becomes user (a name or a number; NULL: mcp-exec if it exists, else UNPRIVILEGED_ID) with no

@@ -26,13 +26,14 @@ enum rpc_kind { RPC_REQUEST, RPC_NOTIFICATION, RPC_RESPONSE, RPC_INVALID };
 /* One message. Members point into the message's text or into tree. */
 struct rpc_message {
 	enum rpc_kind kind;
-	struct slice id;      /* as it stands in the message; data NULL for a notification or when unreadable */
+	struct slice
+		id; /* as it stands in the message; data NULL for a notification or when unreadable */
 	const char *method;
-	const cJSON *params;  /* an object, or NULL */
-	const cJSON *meta;    /* params._meta when it is an object, else NULL */
+	const cJSON *params; /* an object, or NULL */
+	const cJSON *meta;   /* params._meta when it is an object, else NULL */
 	struct scan scan;
-	cJSON *tree;          /* owned */
-	int error;            /* RPC_INVALID: the code to answer with, and its sentence */
+	cJSON *tree; /* owned */
+	int error;   /* RPC_INVALID: the code to answer with, and its sentence */
 	const char *reason;
 };
 

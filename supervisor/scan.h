@@ -23,8 +23,8 @@ struct slice {
 
 enum scan_verdict {
 	SCAN_OK,
-	SCAN_NOT_JSON,   /* grammar, UTF-8, empty, trailing bytes, depth: -32700 */
-	SCAN_DUPLICATE,  /* an object has a key twice: -32600 */
+	SCAN_NOT_JSON,	/* grammar, UTF-8, empty, trailing bytes, depth: -32700 */
+	SCAN_DUPLICATE, /* an object has a key twice: -32600 */
 	SCAN_NO_MEMORY
 };
 
@@ -33,14 +33,16 @@ enum scan_root { SCAN_OBJECT, SCAN_ARRAY, SCAN_SCALAR };
 struct scan {
 	enum scan_verdict verdict;
 	enum scan_root root;
-	const char *reason;           /* a short literal for SCAN_NOT_JSON such as "nesting too deep"; else NULL */
-	struct slice id;              /* member id of the root object; filled in whenever it was read before the verdict */
-	struct slice progress_token;  /* params._meta.progressToken */
-	struct slice request_id;      /* params.requestId */
-	struct slice code;            /* params.arguments.code */
-	struct slice stdin_text;      /* params.arguments.stdin */
-	bool lone_surrogate;          /* a string other than code and stdin holds an escape like \ud800 on its own */
-	bool escaped_nul;             /* a string other than code and stdin holds \u0000 */
+	const char *
+		reason; /* a short literal for SCAN_NOT_JSON such as "nesting too deep"; else NULL */
+	struct slice
+		id; /* member id of the root object; filled in whenever it was read before the verdict */
+	struct slice progress_token; /* params._meta.progressToken */
+	struct slice request_id;     /* params.requestId */
+	struct slice code;	     /* params.arguments.code */
+	struct slice stdin_text;     /* params.arguments.stdin */
+	bool lone_surrogate; /* a string other than code and stdin holds an escape like \ud800 on its own */
+	bool escaped_nul; /* a string other than code and stdin holds \u0000 */
 };
 
 /* Reads one message. The slices point into text. */

@@ -49,6 +49,7 @@ bool session_has(const struct session *session, struct slice id);
 /* Any call in flight, or NULL: for ending a session. */
 struct call *session_any(const struct session *session);
 /* Calls visit for each call in flight; visit must not add or remove one. */
-void session_each(const struct session *session, void (*visit)(struct call *call, void *ctx), void *ctx);
+void session_each(const struct session *session, void (*visit)(struct call *call, void *ctx),
+		  void *ctx);
 
 #endif

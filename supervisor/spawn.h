@@ -12,12 +12,13 @@
 #include "supervisor/config.h"
 
 struct spawn_spec {
-	int worker_fd;               /* the open binary, close-on-exec */
+	int worker_fd;		     /* the open binary, close-on-exec */
 	const struct config *config; /* borrowed */
 };
 
 /* Opens the worker binary. Returns 0, or a negative errno with a sentence in error. */
-int spawn_open(struct spawn_spec *spec, const struct config *config, char *error, size_t error_size);
+int spawn_open(struct spawn_spec *spec, const struct config *config, char *error,
+	       size_t error_size);
 
 /* Starts the worker with one end of a new SOCK_SEQPACKET pair as descriptor 3, 0 and 1 on /dev/null, 2 our stderr, no
  * other descriptor, an environment of its own (the few variables by which an interpreter is found: PATH, HOME, locale,

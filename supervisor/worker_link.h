@@ -34,8 +34,8 @@ struct link_events {
 };
 
 /* Makes a link that is DOWN. spec is borrowed for its life. Returns 0 or a negative errno. */
-int worker_link_new(struct event_base *base, const struct spawn_spec *spec, const struct link_events *events, void *ctx,
-		    struct worker_link **link);
+int worker_link_new(struct event_base *base, const struct spawn_spec *spec,
+		    const struct link_events *events, void *ctx, struct worker_link **link);
 
 /* Starts the worker if the link is DOWN (after the back-off, if one is due); does nothing otherwise.
  * What comes of it is told by idle or unusable, never from within this call. */
@@ -48,8 +48,8 @@ uint32_t worker_link_python(const struct worker_link *link);
 
 /* Gives a run to an IDLE worker. Consumes both descriptors in every case. Returns 0; -EBUSY when not IDLE; or another
  * negative errno, after which the link is DOWN and no ended will come for this run. */
-int worker_link_run(struct worker_link *link, uint64_t run_id, uint32_t deadline_ms, uint64_t output_max_bytes,
-		    int program_fd, int stdin_fd);
+int worker_link_run(struct worker_link *link, uint64_t run_id, uint32_t deadline_ms,
+		    uint64_t output_max_bytes, int program_fd, int stdin_fd);
 
 /* Asks the worker to kill that run; ended comes as ever, with FRAME_CANCELLED. Does nothing for another run_id. */
 void worker_link_cancel(struct worker_link *link, uint64_t run_id);

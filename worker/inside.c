@@ -52,12 +52,26 @@ static void step(int sock, enum stage stage, int r)
 		fail(sock, stage, r);
 }
 
+static int write_own(const char *path, const char *text)
+{
+	_cleanup_fd_ int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fds_write_all(fd, text, strlen(text));
+}
+
 /* The kernel's OOM killer takes a run before anything of ours. proc(5). */
 static int offer_to_oom_killer(void)
 {
-	_cleanup_fd_ int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	return write_own("/proc/self/oom_score_adj", "1000");
+}
 
-	return fd < 0 ? -errno : fds_write_all(fd, "1000", 4);
+/* Where RLIMIT_CORE does not stop the host's core handler, it gets no page of a run's memory. The filter outlives fork
+ * and exec, and a run, whose /proc is read-only, cannot change it; a kernel without the file writes no core. core(5). */
+static int keep_out_of_core_files(void)
+{
+	int r = write_own("/proc/self/coredump_filter", "0");
+
+	return r == -ENOENT ? 0 : r;
 }
 
 /* No signal disposition or mask of the worker's gets through to a run: exec keeps ignored signals ignored. */
@@ -171,6 +185,7 @@ void inside_main(const struct inside *inside, int sock)
 	step(sock, STAGE_USER_NAMESPACE, namespaces_enter_user());
 	step(sock, STAGE_ID_MAP, namespaces_map_ids(uid, gid));
 	step(sock, STAGE_OOM_SCORE, offer_to_oom_killer());
+	step(sock, STAGE_CORE_FILTER, keep_out_of_core_files());
 	step(sock, STAGE_NAMESPACES, namespaces_enter_rest());
 	report.pid = fork();
 	if (report.pid == 0)

@@ -48,6 +48,14 @@ static bool is_or_holds_home(const char *dir, const char *home)
 	       (is_within(home, dir) || (realpath(home, real) && is_within(real, dir)));
 }
 
+/* Of other users' homes only the usual place is known: the password file may be a directory service. */
+static bool is_somebodys_home(const char *dir)
+{
+	const char *slash = strrchr(dir, '/');
+
+	return slash && slash - dir == (ptrdiff_t)strlen("/home") && is_within(dir, "/home");
+}
+
 /* A directory that must not be shown to runs as a whole: it is, or holds, the user's home, or a directory of the system
  * that is no interpreter's own. */
 static bool is_unsafe(const char *dir)
@@ -61,7 +69,8 @@ static bool is_unsafe(const char *dir)
 	for (size_t i = 0; i < sizeof(never) / sizeof(*never); i++)
 		if (is_within(never[i], dir))
 			return true;
-	return is_or_holds_home(dir, getenv("HOME")) || (pw && is_or_holds_home(dir, pw->pw_dir));
+	return is_somebodys_home(dir) || is_or_holds_home(dir, getenv("HOME")) ||
+	       (pw && is_or_holds_home(dir, pw->pw_dir));
 }
 
 static bool is_in_view(const struct interpreter *interpreter, const char *path)

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "common/fds.h"
@@ -31,15 +30,11 @@
 #define LINK_FD 3
 #define EXIT_REFUSED 69
 
-/* What the worker gives up itself: it writes no core file, cannot be read by its own user's other processes, and
- * gains nothing from a setuid file. */
+/* What the worker gives up itself: it leaves no core, cannot be read by its own user's other processes, and gains
+ * nothing from a setuid file. RLIMIT_CORE stays: from 0 no run could get the 1 it needs, see policy/rlimits.c. */
 static int confine(void)
 {
-	static const struct rlimit no_core = {0, 0};
-
 	signal(SIGPIPE, SIG_IGN);
-	if (setrlimit(RLIMIT_CORE, &no_core))
-		return -errno;
 	if (geteuid() == 0)
 		return -EPERM;
 	prctl(PR_SET_NAME, "mcp-exec-worker");

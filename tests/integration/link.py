@@ -6,6 +6,7 @@ Whatever comes, the worker answers or ends; when it ends, nothing of a run is le
 import contextlib
 import os
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -16,8 +17,8 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from link import (CANCEL, CANCELLED, DONE, FAIL, READY, RUN, SIZE, TIMED_OUT, TRUNCATED, Worker, blob, pack, run_frame)
-from mcp import BINARY, ROOT, alive, cases, check, contains, descendants, equal, main, named, named_program, parent, skip, \
-    unique, until, within
+from mcp import BINARY, ROOT, alive, cases, check, contains, descendants, equal, main, named, named_program, parent, \
+    skip, unique, until, within
 
 GONE_S = 1.0
 IDS = (65533, 65533)
@@ -146,8 +147,17 @@ def test_deadline():
         start_s = time.monotonic()
         frame = w.run("print('a', flush=True)\nwhile True: pass", deadline_ms=300)
         within(time.monotonic() - start_s, 0.3, 1.0)
-        equal((frame.kind, frame.flags, frame.signal, frame.exit_code, frame.content), (DONE, TIMED_OUT, 9, -1, [b"a\n", b""]))
+        equal((frame.kind, frame.flags, frame.signal, frame.exit_code, frame.content),
+              (DONE, TIMED_OUT, 9, -1, [b"a\n", b""]))
         works(w)
+
+
+def test_limits_of_a_run_are_its_own_and_not_the_worker_s():
+    """With a piped core_pattern a limit of 0 would hand the memory of a run to the host; 1 does not. core(5)."""
+    with worker() as w:
+        frame = w.run("import resource as r; print(r.getrlimit(r.RLIMIT_CORE), r.getrlimit(r.RLIMIT_NOFILE))")
+        core = (1, 1) if resource.getrlimit(resource.RLIMIT_CORE)[1] else (0, 0)
+        equal(frame.content, [b"%a (1024, 1024)\n" % (core,), b""])
 
 
 # A supervisor that breaks the rules: the worker ends, and takes its run with it.
@@ -174,7 +184,8 @@ BROKEN = [
     ("one_more_than_a_good_one", lambda: (good() + b"\0", fds(2))),
     ("version_0", lambda: (changed(good(), 0, 0), fds(2))), ("version_2", lambda: (changed(good(), 0, 2), fds(2))),
     ("high_version", lambda: (changed(good(), 3, 1), fds(2))),
-    ("type_0", lambda: (pack(0, 1, 0), [])), ("type_6", lambda: (pack(6, 1, 0), [])), ("type_65535", lambda: (pack(65535, 1, 0), [])),
+    ("type_0", lambda: (pack(0, 1, 0), [])), ("type_6", lambda: (pack(6, 1, 0), [])),
+    ("type_65535", lambda: (pack(65535, 1, 0), [])),
     ("ready", lambda: (pack(READY, 0, 0, b"\1" * 16), [])), ("done", lambda: (pack(DONE, 1, 2), fds(2))),
     ("fail", lambda: (pack(FAIL, 1, 0, b"\1\0\0\0\1\0\0\0"), [])),
     ("run_without_descriptors", lambda: (good(), [])), ("run_with_one", lambda: (good(), fds(1))),
@@ -264,7 +275,7 @@ NO_PROGRAM = [
     ("pipe", pipe), ("pipe_that_stays_open", lambda: pipe(keep=True)), ("empty_pipe", lambda: pipe(b"", keep=True)),
     ("directory", lambda: opened("/")), ("endless", lambda: opened("/dev/zero")),
     ("write_only", lambda: opened("/dev/null", os.O_WRONLY)), ("path_only", lambda: opened("/etc/passwd", os.O_PATH)),
-    ("socket", lambda: socket.socket(socket.AF_UNIX).detach()), ("event", lambda: os.eventfd(5) if hasattr(os, "eventfd") else opened("/")),
+    ("socket", lambda: socket.socket(socket.AF_UNIX).detach()),
     ("larger_than_the_workspace", lambda: blob(b"#" * (65 << 20))),
 ]
 
@@ -383,7 +394,8 @@ def stop_and_kill(w):
 DEATHS = [("link_closed", lambda w: w.sock.close()), ("worker_killed", lambda w: w.process.kill()),
           ("worker_terminated", lambda w: w.process.terminate()), ("worker_stopped_and_killed", stop_and_kill)]
 
-CLINGING = "import os, signal, time\nfor s in (1, 2, 15): signal.signal(s, signal.SIG_IGN)\nfor _ in range(5): os.fork()\n" \
+CLINGING = "import os, signal, time\n" \
+           "for s in (1, 2, 15): signal.signal(s, signal.SIG_IGN)\nfor _ in range(5): os.fork()\n" \
            "time.sleep(60)"
 
 

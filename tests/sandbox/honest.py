@@ -23,7 +23,8 @@ def f(v, q, lock, name):
     m = shared_memory.SharedMemory(name); m.buf[0] += 1; m.close(); q.put(v.value)
 v, q, lock, m = mp.Value("i", 0), mp.Queue(), mp.Lock(), shared_memory.SharedMemory(create=True, size=100)
 ps = [mp.Process(target=f, args=(v, q, lock, m.name)) for _ in range(2)]
-[p.start() for p in ps]; [p.join() for p in ps]; print(v.value, sorted(q.get() for _ in ps)[-1], m.buf[0]); m.close(); m.unlink()
+[p.start() for p in ps]; [p.join() for p in ps]; print(v.value, sorted(q.get() for _ in ps)[-1], m.buf[0])
+m.close(); m.unlink()
 """, "2 2 2\n"),
     ("multiprocessing_manager", """
 import multiprocessing as mp
@@ -46,7 +47,8 @@ t = [threading.Thread(target=time.sleep, args=(0.1,)) for _ in range(50)]
 import asyncio, threading, time
 async def main():
     print(await asyncio.to_thread(lambda: (time.sleep(0.05), 42)[1]))
-    p = await asyncio.create_subprocess_exec("echo", "sub", stdout=asyncio.subprocess.PIPE); print((await p.communicate())[0])
+    p = await asyncio.create_subprocess_exec("echo", "sub", stdout=asyncio.subprocess.PIPE)
+    print((await p.communicate())[0])
     server = await asyncio.start_server(lambda r, w: (w.write(b"hello"), w.close()), "127.0.0.1", 0)
     r, w = await asyncio.open_connection(*server.sockets[0].getsockname()); print(await r.read())
     print(await asyncio.gather(*(asyncio.sleep(0.01, i) for i in range(3))))
@@ -85,12 +87,15 @@ with tempfile.TemporaryFile() as f: f.write(b"x")
 """, "/tmp\nsandbox /sandbox /sandbox\n"),
     ("users_and_groups", """
 import grp, os, pwd
-print(pwd.getpwuid(os.getuid()).pw_name, pwd.getpwnam("sandbox").pw_dir, grp.getgrgid(os.getgid()).gr_name, os.getgroups())
-""", "sandbox /sandbox sandbox []\n"),
+print(pwd.getpwuid(os.getuid()).pw_name, pwd.getpwnam("sandbox").pw_dir, grp.getgrgid(os.getgid()).gr_name)
+print(os.getgroups())
+""", "sandbox /sandbox sandbox\n[]\n"),
     ("text_and_time_zone", """
 import datetime, locale, sys, time, zoneinfo
-print(sys.stdout.encoding, locale.getpreferredencoding().lower(), sys.getfilesystemencoding()); print("\u0436\u2192\U0001F389")
-print(datetime.datetime(2026, 1, 1, tzinfo=zoneinfo.ZoneInfo("Europe/Berlin")).utcoffset()); open("\u0436.txt", "w").close()
+print(sys.stdout.encoding, locale.getpreferredencoding().lower(), sys.getfilesystemencoding())
+print("\u0436\u2192\U0001F389")
+print(datetime.datetime(2026, 1, 1, tzinfo=zoneinfo.ZoneInfo("Europe/Berlin")).utcoffset())
+open("\u0436.txt", "w").close()
 print(locale.setlocale(locale.LC_ALL, ""))
 """, "utf-8 utf-8 utf-8\n\u0436\u2192\U0001F389\n1:00:00\nC.UTF-8\n"),
     ("numpy", """
@@ -116,12 +121,14 @@ print([os.path.getsize("a." + k) > 1000 for k in ("png", "svg", "pdf")], sorted(
 import io, jinja2, yaml
 from PIL import Image
 print(yaml.safe_load("a: [1, 2]"), jinja2.Template("{% for x in y %}<{{ x }}>{% endfor %}").render(y=[1, 2]))
-i = Image.new("RGB", (20, 10), "red"); b = io.BytesIO(); i.save(b, "PNG"); print(Image.open(io.BytesIO(b.getvalue())).size)
+i = Image.new("RGB", (20, 10), "red"); b = io.BytesIO(); i.save(b, "PNG")
+print(Image.open(io.BytesIO(b.getvalue())).size)
 """, "{'a': [1, 2]} <1><2>\n(20, 10)\n"),
     ("sqlite", """
 import sqlite3
 c = sqlite3.connect("d.db"); c.execute("pragma journal_mode=wal"); c.execute("create table t(x)")
-c.executemany("insert into t values (?)", [(i,) for i in range(1000)]); c.commit(); print(c.execute("select sum(x) from t").fetchone())
+c.executemany("insert into t values (?)", [(i,) for i in range(1000)]); c.commit()
+print(c.execute("select sum(x) from t").fetchone())
 print(sqlite3.connect(":memory:").execute("select 1").fetchone())
 """, "(499500,)\n(1,)\n"),
     ("ssl", """
@@ -132,11 +139,12 @@ print(hashlib.sha256(b"").hexdigest()[:8], len(secrets.token_bytes(9)))
     ("subprocesses", """
 import os, subprocess, sys
 print(subprocess.run("echo $HOME | tr a-z A-Z; exit 3", shell=True, capture_output=True, text=True))
-print(subprocess.check_output([sys.executable, "-c", "import sys; print(sys.version_info[0])"]), os.system("exit 4") >> 8)
-print(os.popen("cat main.py | wc -l").read().strip(), subprocess.run(["sort"], input=b"b\\na\\n", capture_output=True).stdout)
+print(subprocess.check_output([sys.executable, "-c", "print(5)"]), os.system("exit 4") >> 8)
+print(os.popen("cat main.py | wc -l").read().strip())
+print(subprocess.run(["sort"], input=b"b\\na\\n", capture_output=True).stdout)
 pid = os.posix_spawn("/bin/true", ["true"], os.environ); print(os.waitpid(pid, 0)[1])
 """, "CompletedProcess(args='echo $HOME | tr a-z A-Z; exit 3', returncode=3, stdout='/SANDBOX\\n', stderr='')\n"
-     "b'3\\n' 4\n6 b'a\\nb\\n'\n0\n"),
+     "b'5\\n' 4\n7\nb'a\\nb\\n'\n0\n"),
     ("ctypes", """
 import ctypes
 libc = ctypes.CDLL(None); print(libc.abs(-5), ctypes.CDLL("libm.so.6").floor.restype)
@@ -158,18 +166,24 @@ os.chmod("f", 0o600); os.chown("f", -1, -1); os.utime("f", (1, 1)); print(os.sta
     ("files", """
 import fcntl, mmap, os, shutil
 with open("a", "wb") as f: f.write(b"x" * 10000)
-shutil.copy2("a", "b"); shutil.copytree(".", "/tmp/t"); shutil.move("b", "/tmp/b"); shutil.move("/tmp/b", "c"); os.link("c", "d")
-f = open("a", "r+b"); fcntl.flock(f, fcntl.LOCK_EX); fcntl.lockf(f, fcntl.LOCK_EX); m = mmap.mmap(f.fileno(), 0); m[0] = 65; m.flush()
-os.truncate("c", 5); os.replace("c", "e"); os.symlink("e", "l"); print(os.readlink("l"), os.path.getsize("l"), open("a").read(1))
-shutil.make_archive("/tmp/z", "zip", "."); shutil.rmtree("/tmp/t"); print(sorted(os.listdir("/tmp")), os.statvfs(".").f_bsize)
-os.posix_fallocate(f.fileno(), 0, 20000); os.fsync(f.fileno()); print(os.path.getsize("a"), shutil.disk_usage("/tmp").total >> 20)
+shutil.copy2("a", "b"); shutil.copytree(".", "/tmp/t"); shutil.move("b", "/tmp/b"); shutil.move("/tmp/b", "c")
+os.link("c", "d")
+f = open("a", "r+b"); fcntl.flock(f, fcntl.LOCK_EX); fcntl.lockf(f, fcntl.LOCK_EX); m = mmap.mmap(f.fileno(), 0)
+m[0] = 65; m.flush()
+os.truncate("c", 5); os.replace("c", "e"); os.symlink("e", "l")
+print(os.readlink("l"), os.path.getsize("l"), open("a").read(1))
+shutil.make_archive("/tmp/z", "zip", "."); shutil.rmtree("/tmp/t")
+print(sorted(os.listdir("/tmp")), os.statvfs(".").f_bsize)
+os.posix_fallocate(f.fileno(), 0, 20000); os.fsync(f.fileno())
+print(os.path.getsize("a"), shutil.disk_usage("/tmp").total >> 20)
 """, "e 5 A\n['z.zip'] 4096\n20000 64\n"),
     ("archives_and_formats", """
 import bz2, csv, gzip, io, json, lzma, pickle, tarfile, xml.etree.ElementTree as E, zipfile, zlib
 print([len(m.decompress(m.compress(b"x" * 99))) for m in (bz2, gzip, lzma, zlib)], E.fromstring("<a><b/></a>")[0].tag)
 with tarfile.open("t.tar.gz", "w:gz") as t: t.add("main.py")
-print(tarfile.open("t.tar.gz").getnames(), pickle.loads(pickle.dumps({1: [2]})), list(csv.reader(io.StringIO("a,b")))[0])
-""", "[99, 99, 99, 99] b\n['main.py'] {1: [2]} ['a', 'b']\n"),
+print(tarfile.open("t.tar.gz").getnames(), pickle.loads(pickle.dumps({1: [2]})))
+print(list(csv.reader(io.StringIO("a,b")))[0])
+""", "[99, 99, 99, 99] b\n['main.py'] {1: [2]}\n['a', 'b']\n"),
     ("bytecode_caches_are_used", """
 import importlib.util, json, os, sys
 print(os.path.exists(importlib.util.cache_from_source(json.__file__)), sys.dont_write_bytecode)
@@ -195,7 +209,8 @@ print(subprocess.run([sys.executable, "-m", "unittest", "-q"], capture_output=Tr
 """, "x\n[b'[', b'1', b']']\nTrue\n"),
     ("resource_and_faulthandler", """
 import faulthandler, gc, resource, sys, tracemalloc
-faulthandler.enable(); tracemalloc.start(); gc.collect(); print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > 1000)
+faulthandler.enable(); tracemalloc.start(); gc.collect()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > 1000)
 resource.setrlimit(resource.RLIMIT_NOFILE, (50, 50)); print(resource.getrlimit(resource.RLIMIT_NOFILE))
 """, "True\n(50, 50)\n"),
 ]
@@ -223,8 +238,8 @@ def test_matplotlib_is_quick_the_second_time():
 
 
 DIFFERS = "import random, os, uuid, tempfile, secrets, numpy\n" \
-          "for v in (random.random(), hash('a'), uuid.uuid4(), next(tempfile._get_candidate_names()), numpy.random.rand(), " \
-          "os.urandom(8), secrets.token_hex(4), id(object())): print(v)"
+          "for v in (random.random(), hash('a'), uuid.uuid4(), next(tempfile._get_candidate_names()), " \
+          "numpy.random.rand(), os.urandom(8), secrets.token_hex(4), id(object())): print(v)"
 
 
 def test_randomness_is_fresh_in_every_run():

@@ -54,7 +54,7 @@ def test_sleep_is_no_cpu_time():
 
 
 def test_one_cpu_is_granted():
-    equal(printed("import os, multiprocessing as m; print(len(os.sched_getaffinity(0)), os.environ['OMP_NUM_THREADS'])"),
+    equal(printed("import os; print(len(os.sched_getaffinity(0)), os.environ['OMP_NUM_THREADS'])"),
           "1 1\n")
 
 
@@ -109,7 +109,8 @@ print('GOT')
 """),
     ("a_grandchild", """
 import subprocess, sys
-subprocess.run([sys.executable, '-c', 'import mmap; m = mmap.mmap(-1, 1 << 30)\\nfor i in range(512): m.write(b"x" * (1 << 20))\\nprint("GOT")'])
+lines = ["import mmap", "m = mmap.mmap(-1, 1 << 30)", "for i in range(512): m.write(b'x' * (1 << 20))", "print('GOT')"]
+subprocess.run([sys.executable, "-c", chr(10).join(lines)])
 """),
     ("a_child_of_a_thread", """
 import mmap, os, threading, time
@@ -212,16 +213,25 @@ def test_an_uncaught_refusal_of_a_thread_is_named():
            limit="processes", exit_code=1, stderr=re.compile("can't start new thread"))
 
 
+COUNT = """
+import os, time
+n = 0
+try:
+    while n < 500:
+        if os.fork() == 0: time.sleep(30)
+        n += 1
+except BlockingIOError: pass
+"""
+
+
 def test_processes_are_counted():
-    code = "import os, time\nn = 0\ntry:\n    while n < 500:\n        if os.fork() == 0: time.sleep(30)\n        n += 1\n" \
-           "except BlockingIOError: pass\nprint(n)"
+    code = COUNT + "print(n)"
     check(120 <= int(printed(code)) <= 126, "with 128")
     check(10 <= int(printed(code, env=SMALL)) <= 14, "with 16")
 
 
 def test_two_bombs_do_not_take_each_others_share():
-    code = "import os, time\nn = 0\ntry:\n    while n < 500:\n        if os.fork() == 0: time.sleep(30)\n        n += 1\n" \
-           "except BlockingIOError: pass\ntime.sleep(0.3)\nprint(n >= 120)"
+    code = COUNT + "time.sleep(0.3)\nprint(n >= 120)"
     servers = [server(**{"MCP_EXEC_MAX_QUEUE": str(i)}) for i in (5, 6)]
     calls = [s.start_exec(code) for s in servers]
     equal([structured(s.answer(c)["result"])["stdout"] for s, c in zip(servers, calls)], ["True\n"] * 2)

@@ -50,13 +50,16 @@ PROGRAMS = [
               "        case {'k': k}: print('dict', k)\n        case _: print('other')"),
     ("json", "import json\nprint(json.dumps({'a': [1, None, True, 'é']}, indent=1, ensure_ascii=False))"),
     ("regular_expressions", "import re\nprint(re.findall(r'(\\w)(\\d+)', 'a1 b22'), re.sub('x', 'y', 'xx'))"),
-    ("dates", "import datetime as d\nprint(d.date(2024, 2, 29) + d.timedelta(365), d.datetime(2026, 1, 1).strftime('%A %j'))"),
+    ("dates", "import datetime as d\nprint(d.date(2024, 2, 29) + d.timedelta(365))\n"
+     "print(d.datetime(2026, 1, 1).strftime('%A %j'))"),
     ("decimal_and_fractions",
      "from decimal import Decimal\nfrom fractions import Fraction\nprint(Decimal(1) / 3, Fraction(1, 3) + 1)"),
     ("seeded_random",
      "import random\nrandom.seed(42)\nprint([random.randint(0, 99) for _ in range(5)], random.gauss(0, 1))"),
-    ("hashing", "import hashlib, zlib\nprint(hashlib.md5(b'x').hexdigest(), zlib.crc32(b'x'), hash(1.5), hash(10 ** 20))"),
-    ("unicode", "import unicodedata\ns = 'ñ😀e\\u0301'\nprint(s, len(s), s.upper(), unicodedata.normalize('NFC', s), ascii(s))"),
+    ("hashing", "import hashlib, zlib\nprint(hashlib.md5(b'x').hexdigest(), zlib.crc32(b'x'))\n"
+     "print(hash(1.5), hash(10 ** 20))"),
+    ("unicode", "import unicodedata\ns = 'ñ😀e\\u0301'\nprint(s, len(s), s.upper(), ascii(s))\n"
+     "print(unicodedata.normalize('NFC', s))"),
     ("bytes", "import sys\nsys.stdout.buffer.write(bytes(range(128)))"),
     ("pretty_printing", "import pprint\npprint.pprint({i: list(range(i)) for i in range(12)})"),
     ("itertools", "import itertools as i, functools as f\nprint(list(i.permutations('abc', 2))[:4], "
@@ -69,7 +72,8 @@ PROGRAMS = [
     ("introspection", "import inspect, sys\ndef f(a, *b, c=1): 'doc'\nprint(inspect.signature(f), f.__doc__, "
                       "sys.argv, __name__, __doc__)"),
     ("help", "help(len)"),
-    ("imports", "import sys\nprint(sorted(m for m in sys.modules if not m.startswith('_'))[:20], sys.path[1:], sys.byteorder)"),
+    ("imports", "import sys\nprint(sorted(m for m in sys.modules if not m.startswith('_'))[:20])\n"
+     "print(sys.path[1:], sys.byteorder)"),
     ("site", "import site, sys\nprint(site.ENABLE_USER_SITE, sys.prefix, sys.executable, sys.flags)"),
     ("missing_module", "import no_such_module"),
     ("missing_file", "open('no such file')"),
@@ -82,7 +86,8 @@ PROGRAMS = [
                  "unittest.main(argv=['x', '-q'], exit=False, "
                  "testRunner=unittest.TextTestRunner(stream=open('/dev/null', 'w')))"),
     ("doctest", "'''\n>>> 1 + 1\n3\n'''\nimport doctest\nprint(doctest.testmod().failed)"),
-    ("sqlite", "import sqlite3\nc = sqlite3.connect(':memory:')\nprint(c.execute('select 1 + 1, upper(?)', ('x',)).fetchall())"),
+    ("sqlite", "import sqlite3\nc = sqlite3.connect(':memory:')\n"
+     "print(c.execute('select 1 + 1, upper(?)', ('x',)).fetchall())"),
     ("child", "import subprocess\nprint(subprocess.run(['sh', '-c', 'echo out; echo err >&2; exit 3']).returncode)"),
     ("fork", "import os\nif os.fork() == 0: os._exit(3)\nprint(os.wait()[1] >> 8)"),
     ("killed_child",

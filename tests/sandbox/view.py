@@ -116,7 +116,8 @@ for d in ("/sandbox", "/tmp", "/var/tmp", "/dev/shm"):
     shutil.copy("/usr/bin/true", d + "/t"); attempt("exec " + d, subprocess.run, [d + "/t"])
     f = open(d + "/t", "rb")
     attempt("map " + d, mmap.mmap, f.fileno(), 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC)
-    open(d + "/s", "w").write("#!/bin/sh\\n"); os.chmod(d + "/s", 0o755); attempt("script " + d, subprocess.run, [d + "/s"])
+    open(d + "/s", "w").write("#!/bin/sh\\n"); os.chmod(d + "/s", 0o755)
+    attempt("script " + d, subprocess.run, [d + "/s"])
 """), dict([("%s %s" % (what, d), error) for d in ("/sandbox", "/tmp", "/var/tmp", "/dev/shm")
             for what, error in (("exec", "EACCES"), ("map", "EPERM"), ("script", "EACCES"))]))
 

@@ -1,6 +1,7 @@
 /* Unit tests of the seccomp filter at work. It is loaded in children, whose exit code says which row went wrong. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -14,6 +15,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -202,6 +204,61 @@ static int unlisted(void)
 	return (int)syscall(SYS_acct, NULL);
 }
 
+static int limits_of(pid_t pid)
+{
+	struct rlimit limit;
+
+	return prlimit(pid, RLIMIT_NOFILE, NULL, &limit);
+}
+
+static int own_limits(void)
+{
+	return limits_of(0);
+}
+
+static int other_limits(void)
+{
+	return limits_of(getppid());
+}
+
+static int lease(void)
+{
+	return fcntl(0, F_SETLEASE, F_RDLCK);
+}
+
+static int notes(void)
+{
+	return fcntl(0, F_NOTIFY, DN_ACCESS);
+}
+
+static int notes_high(void)
+{
+	return (int)syscall(SYS_fcntl, 0UL, F_NOTIFY | 1UL << 32, DN_ACCESS);
+}
+
+static int duplicate(void)
+{
+	return fcntl(0, F_DUPFD_CLOEXEC, 10);
+}
+
+static int lock(void)
+{
+	struct flock region = {.l_type = F_WRLCK};
+	int fd = file();
+
+	return fcntl(fd, F_SETLK, &region) ? -1 : close(fd);
+}
+
+static int clone_file(void)
+{
+	return ioctl(0, FICLONE, 0);
+}
+
+static int copy_range(void)
+{
+	return (int)copy_file_range(0, NULL, 1, NULL, 1, 0);
+}
+
 static const struct {
 	const char *name;
 	int (*try)(void);
@@ -235,6 +292,15 @@ static const struct {
 	{"PR_SET_NAME", name_itself, 0},
 	{"asking the personality", ask_personality, 0},
 	{"ADDR_NO_RANDOMIZE", no_randomization, ENOSYS},
+	{"a lease", lease, EPERM},
+	{"notes of a directory", notes, EPERM},
+	{"the same with high bits", notes_high, ENOSYS},
+	{"a duplicate", duplicate, 0},
+	{"locks", lock, 0},
+	{"cloning a file", clone_file, EOPNOTSUPP},
+	{"copying a range", copy_range, EXDEV},
+	{"its own limits", own_limits, 0},
+	{"limits of another process", other_limits, EPERM},
 	{"seccomp", another_filter, EPERM},
 	{"ptrace", trace, EPERM},
 	{"what is not in the table", unlisted, ENOSYS},
