@@ -26,12 +26,14 @@ enum frame_way { FRAME_TO_WORKER, FRAME_TO_SUPERVISOR };
 /* Flags of DONE. */
 enum frame_flag {
 	FRAME_TIMED_OUT = 1 << 0,     /* the deadline killed it */
-	FRAME_TRUNCATED = 1 << 1,     /* output beyond the cap was dropped */
+	FRAME_STDOUT_CUT = 1 << 1,    /* stdout lost bytes at its end, to the cap */
 	FRAME_CANCELLED = 1 << 2,     /* a CANCEL killed it */
 	FRAME_MEMORY_KILLED = 1 << 3, /* the memory watch killed it */
 	FRAME_CPU_USED_UP = 1 << 4,   /* the main program had used up its hard limit of CPU time */
 	FRAME_DISK_FULL = 1 << 5,     /* the workspace was full when the main program ended */
-	FRAME_FLAGS = (1 << 6) - 1
+	FRAME_STDERR_CUT = 1 << 6,    /* and stderr */
+	FRAME_TRUNCATED = FRAME_STDOUT_CUT | FRAME_STDERR_CUT,
+	FRAME_FLAGS = (1 << 7) - 1
 };
 
 /* The sandbox can be built and the worker waits for a RUN. id is 0. */

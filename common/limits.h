@@ -50,7 +50,9 @@
 #define MAX_QUEUE 64
 #define CEILING_QUEUE 4096
 
-/* A message may have twice the code and stdin caps (JSON escapes) and this much besides. */
+/* A message may have the code and stdin caps as many times as JSON can make one byte long ("\u0001"), and this much
+ * besides. */
+#define MESSAGE_ESCAPE_FACTOR 6
 #define MESSAGE_SLACK_BYTES (64 * KIB)
 /* JSON nesting; values in one message (a tree of them takes 100 times the room of its text); bytes of one request id or
  * progress token as they stand in the message; messages in one batch. */

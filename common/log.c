@@ -3,14 +3,22 @@
  * A line is never longer than LINE_MAX_BYTES, so that it goes into a pipe whole (PIPE_BUF, pipe(7))
  * and lines of two processes do not mix. What does not fit is left out field by field, the rest of
  * a quoted text byte by byte.
+ *
+ * Whoever holds the other end of stderr may never read it, and then a write would wait for ever. A
+ * line that cannot be written at once is dropped and counted. The flags of descriptor 2 are shared
+ * with whoever started us, so O_NONBLOCK is set on a descriptor of our own, which is opened anew.
  */
 #include "common/log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -32,15 +40,41 @@ static const char *const LEVEL_NAMES[] = {
 };
 
 static enum log_level log_level = LOG_INFO;
+static bool log_silent;
+static int log_fd = STDERR_FILENO;
+static uint64_t log_dropped;
 
 void log_set_level(enum log_level level)
 {
 	log_level = level;
 }
 
+void log_silence(void)
+{
+	log_silent = true;
+}
+
 bool log_enabled(enum log_level level)
 {
-	return level <= log_level;
+	return !log_silent && level <= log_level;
+}
+
+void log_open(void)
+{
+	struct stat status;
+	int fd;
+
+	if (log_fd != STDERR_FILENO || fstat(STDERR_FILENO, &status) < 0 ||
+	    !(S_ISFIFO(status.st_mode) || isatty(STDERR_FILENO)))
+		return;
+	fd = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	if (fd >= 0)
+		log_fd = fd;
+}
+
+int log_descriptor(void)
+{
+	return log_fd;
 }
 
 int log_level_parse(const char *text, enum log_level *level)
@@ -155,6 +189,34 @@ static void line_begin(struct line *line, enum log_level level, const char *even
 		    log_level_name(level), event);
 }
 
+/* Without waiting, also where log_open could do nothing: there poll(2) says whether the next write
+ * would wait. Returns whether the line is done with; one that fails otherwise has nobody to be told
+ * to. */
+static bool line_put(const struct line *line)
+{
+	struct pollfd writable = {.fd = log_fd, .events = POLLOUT};
+	ssize_t n;
+
+	do {
+		n = send(log_fd, line->text, line->len, MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (n < 0 && errno == ENOTSOCK) {
+			if (poll(&writable, 1, 0) != 1)
+				return false;
+			n = write(log_fd, line->text, line->len);
+		}
+	} while (n < 0 && errno == EINTR);
+	return n >= 0 || errno != EAGAIN;
+}
+
+static bool put_dropped(void)
+{
+	struct line line = {.len = 0};
+
+	line_begin(&line, LOG_WARN, "log.dropped");
+	line_printf(&line, " n=%" PRIu64 "\n", log_dropped);
+	return line_put(&line);
+}
+
 void log_write(enum log_level level, const char *event, const struct log_field *fields)
 {
 	struct line line = {.len = 0};
@@ -166,8 +228,9 @@ void log_write(enum log_level level, const char *event, const struct log_field *
 	for (; fields->kind != LOG_END; fields++)
 		line_add_field(&line, fields);
 	line.text[line.len++] = '\n';
-	/* A log that cannot be written has nobody to be told to. */
-	while (write(STDERR_FILENO, line.text, line.len) < 0 && errno == EINTR)
-		continue;
+	if (log_dropped > 0 && put_dropped())
+		log_dropped = 0;
+	if (log_dropped > 0 || !line_put(&line))
+		log_dropped++;
 	errno = saved_errno;
 }

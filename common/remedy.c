@@ -219,6 +219,11 @@ static const struct row ROWS[] = {
 	 "The limit on open files is reached: raise ulimit -n for this user, LimitNOFILE= of the "
 	 "systemd unit, or fs.file-max of the system."},
 	{ANYWHERE,
+	 {EFBIG},
+	 NULL,
+	 "The limit on the size of files is too low: raise ulimit -f for this user, or LimitFSIZE= "
+	 "of the systemd unit."},
+	{ANYWHERE,
 	 {ENOMEM},
 	 NULL,
 	 "Memory is out: give the machine, the container or the systemd unit more, or run fewer "

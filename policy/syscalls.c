@@ -98,6 +98,9 @@ static int export_filter(scmp_filter_ctx ctx, struct sock_fprog *filter)
 		return fd;
 	if (!code)
 		return -ENOMEM;
+	/* libseccomp takes a short write for a whole one; RLIMIT_FSIZE, which causes it, shows here as EFBIG. */
+	if (ftruncate(fd, (off_t)max) < 0 || ftruncate(fd, 0) < 0)
+		return -errno;
 	if ((r = seccomp_export_bpf(ctx, fd)) < 0)
 		return r;
 	if (lseek(fd, 0, SEEK_SET) < 0)

@@ -254,5 +254,6 @@ int config_read(struct config *config, config_lookup lookup, void *ctx, char *er
 
 uint64_t config_message_max(const struct config *config)
 {
-	return (config->max_code_bytes + config->max_stdin_bytes) * 2 + MESSAGE_SLACK_BYTES;
+	return (config->max_code_bytes + config->max_stdin_bytes) * MESSAGE_ESCAPE_FACTOR +
+	       MESSAGE_SLACK_BYTES;
 }

@@ -58,7 +58,7 @@ typedef const char *(*config_lookup)(void *ctx, const char *variable);
 int config_read(struct config *config, config_lookup lookup, void *ctx, char *error,
 		size_t error_size);
 
-/* Bytes one message may have on any transport: (code + stdin) * 2 + MESSAGE_SLACK_BYTES. */
+/* Bytes one message may have on any transport: (code + stdin) * MESSAGE_ESCAPE_FACTOR + MESSAGE_SLACK_BYTES. */
 uint64_t config_message_max(const struct config *config);
 
 #endif

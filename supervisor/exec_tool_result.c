@@ -32,9 +32,9 @@ static int exit_code(const struct outcome *outcome)
 /* Appends a stream as a JSON string. Where output was cut, half a character at the end is nobody's
  * mistake. */
 static void add_stream(struct buf *out, struct buf *warnings, const char *name,
-		       const struct blob_view *view, bool truncated)
+		       const struct blob_view *view, bool cut)
 {
-	size_t len = truncated ? utf8_whole(view->data, view->size) : view->size;
+	size_t len = cut ? utf8_whole(view->data, view->size) : view->size;
 
 	buf_printf(out, "\"%s\":", name);
 	if (json_quote(out, view->data, len))
@@ -110,9 +110,9 @@ void exec_tool_structured(struct buf *out, const struct config *config,
 
 	buf_add(&warnings, request->warnings.data, request->warnings.len);
 	buf_add_byte(out, '{');
-	add_stream(out, &warnings, "stdout", &outcome->out, truncated);
+	add_stream(out, &warnings, "stdout", &outcome->out, outcome->done.flags & FRAME_STDOUT_CUT);
 	buf_add_byte(out, ',');
-	add_stream(out, &warnings, "stderr", &outcome->err, truncated);
+	add_stream(out, &warnings, "stderr", &outcome->err, outcome->done.flags & FRAME_STDERR_CUT);
 	warn_outcome(&warnings, config, request, outcome, limit);
 	buf_printf(out, ",\"exit_code\":%d,\"duration_ms\":%" PRIu64, exit_code(outcome),
 		   (outcome->done.wall_us + 500) / 1000);

@@ -28,20 +28,71 @@ struct identity {
 	char home[PATH_MAX];
 };
 
-int harden_early(void)
+void harden_signals(void)
+{
+	sigset_t none;
+
+	for (int number = 1; number <= SIGRTMAX; number++)
+		signal(number, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* What our parent ignored or blocked came through exec: a blocked SIGTERM would never end us, and with SIGCHLD ignored
+ * nobody is there to be waited for. SIGHUP is the exception, for nohup(1) means it. A write beyond RLIMIT_FSIZE is to
+ * fail and not to kill. */
+static int set_signals(void)
+{
+	struct sigaction hangup;
+
+	if (sigaction(SIGHUP, NULL, &hangup) < 0)
+		return -errno;
+	harden_signals();
+	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || signal(SIGXFSZ, SIG_IGN) == SIG_ERR)
+		return -errno;
+	if (hangup.sa_handler == SIG_IGN && signal(SIGHUP, SIG_IGN) == SIG_ERR)
+		return -errno;
+	return 0;
+}
+
+static int raise_soft_limit(__rlimit_resource_t resource)
+{
+	struct rlimit limit;
+
+	if (getrlimit(resource, &limit) < 0)
+		return -errno;
+	limit.rlim_cur = limit.rlim_max;
+	return setrlimit(resource, &limit) < 0 ? -errno : 0;
+}
+
+/* The soft limits on files are meant for programs that do not expect more; each call that waits holds two descriptors,
+ * and programs and their output are files in memory. */
+static int set_limits(void)
 {
 	struct rlimit core;
+	int r;
 
-	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || getrlimit(RLIMIT_CORE, &core) < 0)
+	if (getrlimit(RLIMIT_CORE, &core) < 0)
 		return -errno;
 	/* The hard limit stays: from 0 no run could get the 1 it needs, see policy/rlimits.c. */
 	core.rlim_cur = 0;
 	if (setrlimit(RLIMIT_CORE, &core) < 0)
 		return -errno;
-	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR)
+	r = raise_soft_limit(RLIMIT_NOFILE);
+	return r < 0 ? r : raise_soft_limit(RLIMIT_FSIZE);
+}
+
+int harden_early(void)
+{
+	int r;
+
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return -errno;
+	r = set_limits();
+	if (r == 0)
+		r = set_signals();
 	umask(022);
-	return 0;
+	return r;
 }
 
 static int from_passwd(struct identity *who, const struct passwd *entry)
@@ -55,13 +106,34 @@ static int from_passwd(struct identity *who, const struct passwd *entry)
 	return 0;
 }
 
+/* What errno says after a look-up that found nothing: 0 when there is no such user, for which getpwnam(3) names several
+ * values, or a negative errno when nobody could look. */
+static int lookup_error(void)
+{
+	switch (errno) {
+	case ENOENT:
+	case ESRCH:
+	case EBADF:
+	case EPERM:
+		return 0;
+	default:
+		return -errno;
+	}
+}
+
 /* An id without an entry has no home: "/" is readable and not writable for it. */
 static int from_number(struct identity *who, unsigned int number)
 {
-	const struct passwd *entry = getpwuid(number);
+	const struct passwd *entry;
+	int r;
 
+	errno = 0;
+	entry = getpwuid(number);
 	if (entry != NULL)
 		return from_passwd(who, entry);
+	r = lookup_error();
+	if (r < 0)
+		return r;
 	who->uid = number;
 	who->gid = number;
 	snprintf(who->name, sizeof(who->name), "%u", number);
@@ -87,11 +159,17 @@ static bool parse_id(const char *text, unsigned int *number)
 
 static int find_identity(struct identity *who, const char *user)
 {
-	const struct passwd *entry = getpwnam(user != NULL ? user : DEFAULT_USER);
+	const struct passwd *entry;
 	unsigned int number;
+	int r;
 
+	errno = 0;
+	entry = getpwnam(user != NULL ? user : DEFAULT_USER);
 	if (entry != NULL)
 		return from_passwd(who, entry);
+	r = lookup_error();
+	if (r < 0)
+		return r;
 	if (user == NULL)
 		return from_number(who, UNPRIVILEGED_ID);
 	return parse_id(user, &number) ? from_number(who, number) : -ENOENT;
@@ -154,6 +232,26 @@ static int become(const struct identity *who, char *error, size_t size)
 	return r;
 }
 
+static void say_unknown(const char *user, int r, char *error, size_t size)
+{
+	/* A setting is the operator's own, and still no terminal has to obey it. */
+	char shown[64];
+
+	snprintf(shown, sizeof(shown), "%s", user != NULL ? user : DEFAULT_USER);
+	for (char *at = shown; *at != '\0'; at++)
+		if (*at < ' ' || *at > '~')
+			*at = '?';
+	if (r == -ENOENT)
+		snprintf(error, size,
+			 "MCP_EXEC_USER (--user) is \"%s\", and there is no such user on this "
+			 "machine; it must be a name or a number.",
+			 shown);
+	else
+		snprintf(error, size, "The user \"%s\" of MCP_EXEC_USER (--user) cannot be looked "
+				      "up: %s.",
+			 shown, strerror(-r));
+}
+
 int harden_user(const char *user, char *error, size_t error_size)
 {
 	struct identity who = {.uid = 0};
@@ -163,9 +261,7 @@ int harden_user(const char *user, char *error, size_t error_size)
 		return 0;
 	r = find_identity(&who, user);
 	if (r < 0) {
-		snprintf(error, error_size,
-			 "MCP_EXEC_USER (--user) names no user of this machine; it must be a name "
-			 "or a number.");
+		say_unknown(user, r, error, error_size);
 		return r;
 	}
 	if (geteuid() == 0)
@@ -173,8 +269,9 @@ int harden_user(const char *user, char *error, size_t error_size)
 	if (who.uid == geteuid())
 		return 0;
 	snprintf(error, error_size,
-		 "MCP_EXEC_USER (--user) names another user than the one this was started as, and "
-		 "only root can become another user.");
+		 "MCP_EXEC_USER (--user) names uid %u, this was started as uid %u, and only root "
+		 "can become another user.",
+		 who.uid, geteuid());
 	return -EPERM;
 }
 

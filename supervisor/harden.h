@@ -8,8 +8,13 @@
 
 #include <stddef.h>
 
-/* PR_SET_DUMPABLE 0, soft RLIMIT_CORE 0, SIGPIPE ignored, umask 022. Returns 0 or a negative errno. */
+/* PR_SET_DUMPABLE 0, soft RLIMIT_CORE 0, soft RLIMIT_NOFILE and RLIMIT_FSIZE as high as the hard ones, umask 022. Of
+ * signals none is blocked, SIGPIPE and SIGXFSZ are ignored, all others are at their default, but SIGHUP stays ignored
+ * when it was. Returns 0 or a negative errno. */
 int harden_early(void);
+
+/* Every signal at its default and none blocked, whatever was inherited. */
+void harden_signals(void);
 
 /* When effective uid is 0: becomes user (a name or a number; NULL: mcp-exec if it exists, else UNPRIVILEGED_ID) with no
  * supplementary group, sets HOME, USER and LOGNAME in environ to that user's, and proves that root cannot be had back.

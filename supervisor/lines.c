@@ -11,19 +11,33 @@ void lines_init(struct lines *lines, uint64_t max_bytes)
 	*lines = (struct lines){.max_bytes = max_bytes};
 }
 
+/* Puts what comes behind a full buffer into its last bytes; older ones of the tail make room. */
+static void slide(struct buf *line, const char *data, size_t len)
+{
+	size_t tail = line->len < LINES_TAIL_BYTES ? line->len : LINES_TAIL_BYTES;
+	size_t fresh = len < tail ? len : tail;
+	char *start = line->data + line->len - tail;
+
+	memmove(start, start + fresh, tail - fresh);
+	memcpy(start + tail - fresh, data + len - fresh, fresh);
+}
+
 /* One byte more than the maximum is kept, for it may be the "\r" of the line's end. */
 static void collect(struct lines *lines, const char *data, size_t len)
 {
-	if (lines->dropping)
+	size_t room = (size_t)(lines->max_bytes + 1 - lines->line.len);
+	size_t kept = len < room ? len : room;
+
+	if (lines->lost)
 		return;
-	if (len <= lines->max_bytes + 1 - lines->line.len)
-		buf_add(&lines->line, data, len);
-	else
-		lines->dropping = true;
-	if (lines->line.error != 0)
-		lines->dropping = true;
-	if (lines->dropping)
+	buf_add(&lines->line, data, kept);
+	if (lines->line.error != 0) {
+		lines->lost = true;
 		buf_clear(&lines->line);
+	} else if (len > kept) {
+		lines->cut = true;
+		slide(&lines->line, data + kept, len - kept);
+	}
 }
 
 static bool is_blank(const char *text, size_t len)
@@ -39,13 +53,14 @@ static void finish(struct lines *lines, lines_handle handle, void *ctx)
 	const char *text = lines->line.data;
 	size_t len = lines->line.len;
 
-	if (len > 0 && text[len - 1] == '\r')
+	if (!lines->cut && len > 0 && text[len - 1] == '\r')
 		len--;
-	if (lines->dropping || len > lines->max_bytes)
+	if (lines->lost)
 		handle(ctx, NULL, 0);
-	else if (!is_blank(text, len))
+	else if (len > lines->max_bytes || !is_blank(text, len))
 		handle(ctx, text, len);
-	lines->dropping = false;
+	lines->cut = false;
+	lines->lost = false;
 	if (lines->line.capacity > KEPT_BYTES)
 		buf_clear(&lines->line);
 	else
@@ -69,7 +84,7 @@ void lines_feed(struct lines *lines, const char *data, size_t len, lines_handle 
 
 void lines_end(struct lines *lines, lines_handle handle, void *ctx)
 {
-	if (lines->dropping || lines->line.len > 0)
+	if (lines->lost || lines->line.len > 0)
 		finish(lines, handle, ctx);
 }
 

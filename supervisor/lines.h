@@ -1,7 +1,7 @@
 /* lines - cuts a stream of bytes into lines of a maximum length. Pure.
  *
  * A line ends with "\n" or "\r\n"; blank ones are skipped; the last one may lack its end. A line that is too long is
- * dropped as it comes, up to its newline, and reported once.
+ * cut as it comes: its start and its last LINES_TAIL_BYTES stay, so that an id can be looked for in them.
  */
 #ifndef SUPERVISOR_LINES_H
 #define SUPERVISOR_LINES_H
@@ -12,13 +12,17 @@
 
 #include "common/buf.h"
 
+#define LINES_TAIL_BYTES 2048
+
 struct lines {
 	struct buf line;
 	uint64_t max_bytes;
-	bool dropping; /* the line was too long: its rest is not kept */
+	bool cut;  /* the line is too long: something in it is left out */
+	bool lost; /* memory was out: nothing of the line is kept */
 };
 
-/* Called with each whole line, without its end; text is NULL for one that was too long (or had no memory). */
+/* Called with each line, without its end. A len above the maximum means that the line was too long and may be cut; text
+ * is NULL for one that there was no memory for. */
 typedef void (*lines_handle)(void *ctx, const char *text, size_t len);
 
 /* An empty splitter for lines of at most max_bytes. */

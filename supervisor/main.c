@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -23,6 +24,8 @@
 #include "supervisor/stdio.h"
 
 #define SENTENCE_BYTES 512
+/* Descriptors for everything but the calls that wait: standard ones, link, loop, the run that ends and the next. */
+#define RESERVED_FILES 32
 
 /* What is opened while we may still be root. */
 struct resources {
@@ -42,6 +45,23 @@ static int fail(const char *what, int error)
 	return EXIT_INTERNAL;
 }
 
+/* Each call that waits holds two descriptors. A queue that the limit cannot bear would be accepted and then fail, its
+ * running call included: so it is made shorter, and what is beyond it is answered "busy". */
+static void fit_queue(struct config *config)
+{
+	struct rlimit files;
+	rlim_t fits;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur == RLIM_INFINITY)
+		return;
+	fits = files.rlim_cur > RESERVED_FILES ? (files.rlim_cur - RESERVED_FILES) / 2 : 0;
+	if (fits >= config->max_queue)
+		return;
+	config->max_queue = fits > 0 ? (uint32_t)fits : 1;
+	log_event(LOG_WARN, "config.queue_lowered", LOG_U64("max_queue", config->max_queue),
+		  LOG_U64("open_files", files.rlim_cur));
+}
+
 static int read_config(struct config *config, struct options *options)
 {
 	char sentence[SENTENCE_BYTES] = "";
@@ -57,7 +77,22 @@ static int read_config(struct config *config, struct options *options)
 		log_event(LOG_WARN, "config.timeout_lowered",
 			  LOG_U64("default_timeout_s", config->default_timeout_s));
 	options_warn_unknown();
+	fit_queue(config);
 	return 0;
+}
+
+/* Whoever waits for the end of a pipe that we inherited by accident does not wait for us. Only here, for FILE may be
+ * /dev/fd/N. A system that cannot do it is told so by the worker. */
+static void close_others(const struct resources *resources)
+{
+	const int keep[] = {STDIN_FILENO,
+			    STDOUT_FILENO,
+			    STDERR_FILENO,
+			    log_descriptor(),
+			    resources->code_fd,
+			    resources->spec.worker_fd};
+
+	(void)fds_close_all_but(keep, sizeof(keep) / sizeof(keep[0]));
 }
 
 static int open_code(const char *file)
@@ -85,6 +120,7 @@ static int open_resources(struct resources *resources, const struct options *opt
 	}
 	if (spawn_open(&resources->spec, config, sentence, sizeof(sentence)) < 0)
 		return complain(sentence, EXIT_NO_SANDBOX);
+	close_others(resources);
 	return 0;
 }
 
@@ -180,17 +216,17 @@ int main(int argc, char **argv)
 {
 	char sentence[SENTENCE_BYTES] = "";
 	struct options options;
-	int token = secret_take();
-	int r = fds_fill_standard();
+	int r;
 
-	if (token < 0)
-		return fail("MCP_EXEC_AUTH_TOKEN cannot be taken out of the environment", token);
+	secret_take();
+	/* No token is needed on stdio. */
+	secret_forget();
+	r = fds_fill_standard();
 	if (r == 0)
 		r = harden_early();
 	if (r < 0)
 		return fail("The process cannot be protected", r);
-	/* No token is needed on stdio. */
-	secret_forget();
+	log_open();
 	if (options_parse(&options, argc, argv, sentence, sizeof(sentence)) < 0)
 		return complain(sentence, EXIT_USAGE_ERROR);
 	if (options.command == OPTIONS_HELP) {

@@ -154,10 +154,10 @@ static void handle_elements(struct mcp *mcp, struct session *session, const stru
 	batch_release(batch);
 }
 
-static void handle_array(struct mcp *mcp, struct session *session, const char *text, size_t len)
+static void handle_array(struct mcp *mcp, struct session *session, const char *text)
 {
 	struct slice elements[MAX_BATCH];
-	size_t count = scan_elements(text, len, elements, MAX_BATCH);
+	size_t count = scan_elements(text, elements, MAX_BATCH);
 
 	if (count == 0)
 		refuse_text(session, RPC_INVALID_REQUEST, "Invalid request: the batch is empty");
@@ -179,15 +179,31 @@ static bool starts_array(const char *text, size_t len)
 	return at < len && text[at] == '[';
 }
 
+static void refuse_long(struct mcp *mcp, struct session *session, struct slice id)
+{
+	const struct mcp_reply reply = {.session = session, .id = id};
+	char text[192];
+
+	snprintf(text, sizeof(text),
+		 "Invalid request: a message may have %llu bytes; send less code or stdin, or "
+		 "raise MCP_EXEC_MAX_CODE_BYTES or MCP_EXEC_MAX_STDIN_BYTES",
+		 (unsigned long long)config_message_max(mcp->config));
+	mcp_reply_error(&reply, RPC_INVALID_REQUEST, text, NULL);
+}
+
 void mcp_handle(struct mcp *mcp, struct session *session, const char *text, size_t len)
 {
 	_cleanup_(rpc_clear) struct rpc_message message = {.tree = NULL};
 	struct scan scan;
 
+	if (len > config_message_max(mcp->config)) {
+		refuse_long(mcp, session, rpc_find_id(text, len));
+		return;
+	}
 	if (starts_array(text, len)) {
 		scan_message(text, len, &scan);
 		if (scan.verdict == SCAN_OK) {
-			handle_array(mcp, session, text, len);
+			handle_array(mcp, session, text);
 			return;
 		}
 	}
@@ -198,9 +214,5 @@ void mcp_handle(struct mcp *mcp, struct session *session, const char *text, size
 
 void mcp_refuse_long(struct mcp *mcp, struct session *session)
 {
-	char text[96];
-
-	snprintf(text, sizeof(text), "Invalid request: a message may have %llu bytes",
-		 (unsigned long long)config_message_max(mcp->config));
-	refuse_text(session, RPC_INVALID_REQUEST, text);
+	refuse_long(mcp, session, (struct slice){NULL, 0});
 }

@@ -19,7 +19,8 @@ struct mcp {
 };
 
 /* Handles one message, or one batch, of a client: answers at once what can be answered and submits calls.
- * text is borrowed for the length of the call. */
+ * One longer than config_message_max is refused, whatever it holds in its middle; its id is found if it lies near its
+ * start or end. text is borrowed for the length of the call. */
 void mcp_handle(struct mcp *mcp, struct session *session, const char *text, size_t len);
 
 /* Cancels every call of the session that is in flight, without an answer: for the end of a client, before the
@@ -30,7 +31,7 @@ void mcp_end(struct mcp *mcp, struct session *session);
  * every few seconds). To be called twice a second or so. */
 void mcp_tick(struct session *session);
 
-/* Answers a message that was longer than config_message_max and could not be read. */
+/* Answers a message that was too long to be kept, even in part. */
 void mcp_refuse_long(struct mcp *mcp, struct session *session);
 
 #endif

@@ -117,7 +117,10 @@ static void start(const struct mcp_request *request)
 		return;
 	}
 	call_free(call);
-	if (err != -EINVAL)
+	if (err == -EFBIG)
+		buf_add_string(&error, "The server may not write files as large as this call. "
+				       "Nothing was run; raise its limit on file size (ulimit -f).");
+	else if (err != -EINVAL)
 		buf_add_string(&error, "The server is short of memory or descriptors. Nothing was "
 				       "run; try later.");
 	mcp_reply_result(&request->reply,

@@ -58,6 +58,15 @@ static bool is_dotted_name(struct line name)
 	return name.len > 0;
 }
 
+/* Says whether text stands shortly before the line. */
+static bool text_before(const struct blob_view *view, struct line line, const char *text)
+{
+	size_t before = (size_t)(line.text - view->data);
+	size_t len = before < FRAME_TEXT_BYTES ? before : FRAME_TEXT_BYTES;
+
+	return memmem(line.text - len, len, text, strlen(text)) != NULL;
+}
+
 /* "MemoryError", "MemoryError: …", and numpy's "numpy.core._exceptions._ArrayMemoryError: …",
  * whose module was renamed more than once. */
 static bool is_memory_error(struct line line)
@@ -88,6 +97,14 @@ static bool is_os_error(struct line line, const char *class, int number)
 	return at < line.len && line.text[at] == ']' && value == number;
 }
 
+/* Python 3.13 may not have the memory to print the traceback of a MemoryError; its C code then says what it met. */
+static bool lost_for_memory(const struct blob_view *view, struct line line)
+{
+	static const char met[] = "object type name: MemoryError\n";
+
+	return starts_with(line, "lost sys.stderr") && text_before(view, line, met);
+}
+
 static bool met_cpu_time(const struct frame_done *done)
 {
 	return done->signal == SIGXCPU ||
@@ -98,10 +115,7 @@ static bool met_cpu_time(const struct frame_done *done)
  * above the last line. */
 static bool called_fork(const struct blob_view *view, struct line line)
 {
-	size_t before = (size_t)(line.text - view->data);
-	size_t len = before < FRAME_TEXT_BYTES ? before : FRAME_TEXT_BYTES;
-
-	return memmem(line.text - len, len, "fork", strlen("fork")) != NULL;
+	return text_before(view, line, "fork");
 }
 
 static bool met_processes(const struct blob_view *view, struct line line)
@@ -118,7 +132,8 @@ static const char *limit_of_failure(const struct outcome *outcome)
 
 	if (met_cpu_time(done))
 		return "cpu_time";
-	if ((done->flags & FRAME_MEMORY_KILLED) || is_memory_error(line))
+	if ((done->flags & FRAME_MEMORY_KILLED) || is_memory_error(line) ||
+	    lost_for_memory(&outcome->err, line))
 		return "memory";
 	if (met_processes(&outcome->err, line))
 		return "processes";

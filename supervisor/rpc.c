@@ -7,6 +7,11 @@
 #include "common/cleanup.h"
 #include "common/limits.h"
 #include "supervisor/json.h"
+#include "supervisor/scan_tail.h"
+
+/* An id is looked for in so much of the start and the end of a message that is not read whole. */
+#define HEAD_BYTES ((size_t)64 * 1024)
+#define TAIL_BYTES ((size_t)2 * MAX_ID_BYTES)
 
 static void refuse(struct rpc_message *message, int code, const char *reason)
 {
@@ -35,6 +40,29 @@ static bool id_is_valid(struct slice id)
 	return id.len <= MAX_ID_BYTES && (slice_is_string(id) || slice_is_integer(id));
 }
 
+/* For a message of which the scanner has not seen the end. */
+static struct slice id_seen_or_last(const struct scan *scan, const char *text, size_t len)
+{
+	size_t tail = len < TAIL_BYTES ? len : TAIL_BYTES;
+	struct slice id = scan->id;
+
+	if (!id.data && scan->root == SCAN_OBJECT)
+		id = scan_tail_id(text + len - tail, tail);
+	return id_is_echoable(id) ? id : (struct slice){NULL, 0};
+}
+
+struct slice rpc_find_id(const char *text, size_t len)
+{
+	size_t head = len < HEAD_BYTES ? len : HEAD_BYTES;
+	struct scan scan;
+
+	scan_message(text, head, &scan);
+	/* A number that touches the cut may have more digits. */
+	if (scan.id.data && scan.id.data + scan.id.len == text + head)
+		scan.id = (struct slice){NULL, 0};
+	return id_seen_or_last(&scan, text, len);
+}
+
 /* Strings that cJSON cannot hold. Without an id nobody waits: it is taken for a notification that
  * nothing is known of. */
 static void refuse_text(struct rpc_message *message, const char *reason)
@@ -51,6 +79,10 @@ static bool check_scan(struct rpc_message *message)
 
 	if (scan->verdict == SCAN_NOT_JSON)
 		refuse(message, RPC_PARSE_ERROR, scan->reason);
+	else if (scan->verdict == SCAN_TOO_DEEP)
+		refuse(message, RPC_PARSE_ERROR, scan->reason);
+	else if (scan->verdict == SCAN_TOO_MUCH)
+		refuse(message, RPC_INVALID_REQUEST, scan->reason);
 	else if (scan->verdict == SCAN_NO_MEMORY)
 		refuse(message, RPC_INTERNAL_ERROR, "out of memory");
 	else if (scan->verdict == SCAN_DUPLICATE)
@@ -136,8 +168,10 @@ void rpc_parse(const char *text, size_t len, struct rpc_message *message)
 
 	*message = (struct rpc_message){.kind = RPC_INVALID};
 	scan_message(text, len, &message->scan);
-	/* JSON-RPC 2.0, section 5: a parse error has no id, whatever was seen of one. */
-	if (message->scan.verdict != SCAN_NOT_JSON && id_is_echoable(message->scan.id))
+	/* JSON-RPC 2.0, section 5: what is no JSON has no id, whatever was seen of one. */
+	if (message->scan.verdict == SCAN_TOO_DEEP || message->scan.verdict == SCAN_TOO_MUCH)
+		message->id = id_seen_or_last(&message->scan, text, len);
+	else if (message->scan.verdict != SCAN_NOT_JSON && id_is_echoable(message->scan.id))
 		message->id = message->scan.id;
 	if (!check_scan(message))
 		return;

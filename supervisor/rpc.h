@@ -42,6 +42,10 @@ struct rpc_message {
  * text must outlive the message. */
 void rpc_parse(const char *text, size_t len, struct rpc_message *message);
 
+/* Looks for the id of a message that is too long to be read: in its first 64 KiB, or as the very last member of its
+ * root. Returns no data when it is not there, or cannot be told from text that only looks like it. */
+struct slice rpc_find_id(const char *text, size_t len);
+
 /* Frees the tree. */
 void rpc_clear(struct rpc_message *message);
 

@@ -69,17 +69,23 @@ static const struct member {
 	{PLACE_ARGUMENTS, PLACE_OTHER, "stdin", true, offsetof(struct scan, stdin_text)},
 };
 
-static enum expect fail(struct reader *r, const char *reason)
+static const char number_too_long[] = "number too long";
+
+static enum expect fail_as(struct reader *r, enum scan_verdict verdict, const char *reason)
 {
-	r->scan->verdict = SCAN_NOT_JSON;
+	r->scan->verdict = verdict;
 	r->scan->reason = reason;
 	return EXPECT_FAILED;
 }
 
+static enum expect fail(struct reader *r, const char *reason)
+{
+	return fail_as(r, reason == number_too_long ? SCAN_TOO_MUCH : SCAN_NOT_JSON, reason);
+}
+
 static enum expect fail_memory(struct reader *r)
 {
-	r->scan->verdict = SCAN_NO_MEMORY;
-	return EXPECT_FAILED;
+	return fail_as(r, SCAN_NO_MEMORY, NULL);
 }
 
 static size_t left(const struct reader *r)
@@ -183,7 +189,7 @@ static const char *read_number(struct reader *r)
 	if (len == 0)
 		return "unexpected character";
 	if (len > MAX_NUMBER_BYTES)
-		return "number too long";
+		return number_too_long;
 	r->at += len;
 	return NULL;
 }
@@ -219,7 +225,7 @@ static enum expect open_container(struct reader *r)
 	bool object = *r->at == '{';
 
 	if (r->depth == MAX_JSON_DEPTH)
-		return fail(r, "nesting too deep");
+		return fail_as(r, SCAN_TOO_DEEP, "nesting too deep");
 	r->levels[r->depth++] = (struct level){
 		.object = object,
 		.place = object ? r->place : PLACE_OTHER,
@@ -255,7 +261,7 @@ static enum expect read_value(struct reader *r)
 	if (r->at >= r->end)
 		return fail(r, "the text ends too early");
 	if (r->values++ == MAX_JSON_VALUES)
-		return fail(r, "too many values");
+		return fail_as(r, SCAN_TOO_MUCH, "too many values");
 	if (*r->at == '{' || *r->at == '[')
 		return open_container(r);
 	problem = read_scalar(r);
@@ -420,12 +426,12 @@ static const char *skip_blank(const char *at)
 	return at;
 }
 
-size_t scan_elements(const char *text, size_t len, struct slice *elements, size_t max)
+/* The text is a checked array: its last bracket ends every loop. */
+size_t scan_elements(const char *text, struct slice *elements, size_t max)
 {
 	const char *at = skip_blank(skip_blank(text) + 1);
 	size_t count = 0;
 
-	(void)len; /* the text is a checked array: its last bracket ends every loop */
 	while (*at != ']') {
 		const char *end = skip_element(at);
 		const char *last = end;

@@ -23,9 +23,11 @@ struct slice {
 
 enum scan_verdict {
 	SCAN_OK,
-	SCAN_NOT_JSON,	/* grammar, UTF-8, empty, trailing bytes, depth: -32700 */
+	SCAN_NOT_JSON,	/* grammar, UTF-8, empty, trailing bytes: -32700 */
 	SCAN_DUPLICATE, /* an object has a key twice: -32600 */
-	SCAN_NO_MEMORY
+	SCAN_NO_MEMORY,
+	SCAN_TOO_DEEP, /* may be JSON, but for our limits: -32700 */
+	SCAN_TOO_MUCH  /* the same for the number of values and the length of one: -32600 */
 };
 
 enum scan_root { SCAN_OBJECT, SCAN_ARRAY, SCAN_SCALAR };
@@ -34,7 +36,7 @@ struct scan {
 	enum scan_verdict verdict;
 	enum scan_root root;
 	const char *
-		reason; /* a short literal for SCAN_NOT_JSON such as "nesting too deep"; else NULL */
+		reason; /* a short literal for SCAN_NOT_JSON and SCAN_TOO_…, such as "nesting too deep"; else NULL */
 	struct slice
 		id; /* member id of the root object; filled in whenever it was read before the verdict */
 	struct slice progress_token; /* params._meta.progressToken */
@@ -50,7 +52,7 @@ void scan_message(const char *text, size_t len, struct scan *scan);
 
 /* For a message that scan_message found to be an array: finds its elements. Fills in up to max slices and returns the
  * number of elements there are (which may be larger than max). */
-size_t scan_elements(const char *text, size_t len, struct slice *elements, size_t max);
+size_t scan_elements(const char *text, struct slice *elements, size_t max);
 
 /* Says what a slice is. */
 bool slice_is_string(struct slice slice);

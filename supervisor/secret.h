@@ -11,11 +11,11 @@
 #include <stddef.h>
 
 /* Moves MCP_EXEC_AUTH_TOKEN out of environ (bytes overwritten in place, variable removed) into a page of its own
- * (mlock when allowed, MADV_DONTDUMP, MADV_WIPEONFORK). Call once, first thing in main.
- * Returns 0, also when there is none, or a negative errno. */
-int secret_take(void);
+ * (mlock when allowed, MADV_DONTDUMP, MADV_WIPEONFORK). Call once, first thing in main. Never fails: a token that is
+ * longer than a page, or that no page can be had for, is overwritten and removed all the same, and not kept. */
+void secret_take(void);
 
-/* Says whether a token was taken. */
+/* Says whether a token was taken and kept. */
 bool secret_present(void);
 
 /* Overwrites it. */

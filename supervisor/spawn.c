@@ -22,6 +22,8 @@
 
 #include "common/cleanup.h"
 #include "common/fds.h"
+#include "common/log.h"
+#include "supervisor/harden.h"
 
 #define WORKER_PATH "../libexec/mcp-exec/mcp-exec-worker"
 #define WORKER_SOCKET 3
@@ -179,18 +181,8 @@ static void launch_init(struct launch *launch, const struct spawn_spec *spec, co
 	add_environment(launch);
 }
 
-/* Ignored signals and the mask survive exec; a worker that ignores SIGPIPE or SIGINT would pass that on to runs. */
-static void reset_signals(void)
-{
-	sigset_t none;
-
-	for (int number = 1; number <= SIGRTMAX; number++)
-		signal(number, SIG_DFL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-/* Moves both descriptors out of the way first: either may already have a number that is to be assigned. */
+/* Moves both descriptors out of the way first: either may already have a number that is to be assigned. The worker's log
+ * goes the same way as ours, which never waits. */
 static bool arrange_descriptors(struct launch *launch)
 {
 	int spare_sock = fcntl(launch->sock, F_DUPFD_CLOEXEC, FIRST_SPARE_FD);
@@ -198,8 +190,8 @@ static bool arrange_descriptors(struct launch *launch)
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	launch->worker_fd = spare_worker;
-	return spare_sock >= 0 && spare_worker >= 0 && null >= 0 && dup2(null, 0) == 0 &&
-	       dup2(null, 1) == 1 && dup2(spare_sock, WORKER_SOCKET) == WORKER_SOCKET;
+	return spare_sock >= 0 && spare_worker >= 0 && null >= 0 && dup2(log_descriptor(), 2) == 2 &&
+	       dup2(null, 0) == 0 && dup2(null, 1) == 1 && dup2(spare_sock, WORKER_SOCKET) == WORKER_SOCKET;
 }
 
 /* In the child. A session of its own keeps a terminal's ^C from the worker, so that the supervisor can end it in order;
@@ -209,7 +201,8 @@ static _Noreturn void become_worker(struct launch *launch)
 	bool serving = launch->sock >= 0;
 	int keep[] = {0, 1, 2, -1, -1};
 
-	reset_signals();
+	/* Ignored signals and the mask survive exec; the worker would pass them on to runs. */
+	harden_signals();
 	if (serving && (setsid() < 0 || !arrange_descriptors(launch)))
 		_exit(EXIT_NOT_STARTED);
 	keep[3] = launch->worker_fd;

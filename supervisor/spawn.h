@@ -20,7 +20,7 @@ struct spawn_spec {
 int spawn_open(struct spawn_spec *spec, const struct config *config, char *error,
 	       size_t error_size);
 
-/* Starts the worker with one end of a new SOCK_SEQPACKET pair as descriptor 3, 0 and 1 on /dev/null, 2 our stderr, no
+/* Starts the worker with one end of a new SOCK_SEQPACKET pair as descriptor 3, 0 and 1 on /dev/null, 2 our log, no
  * other descriptor, an environment of its own (the few variables by which an interpreter is found: PATH, HOME, locale,
  * pyenv's, asdf's, conda's), default signal dispositions, PDEATHSIG SIGKILL and the settings of config on its command
  * line. Our end is non-blocking and close-on-exec.

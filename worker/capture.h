@@ -2,6 +2,8 @@
  *
  * Pipes, never the blobs themselves: what a program can do with its descriptors is what it can do under a shell. Bytes
  * move by splice(2) and are never looked at. Beyond the cap output is read and dropped, so that the program runs on.
+ * A flood on stdout would leave no room for the traceback that says why a program failed; so the first 4 KiB of stderr
+ * beyond the cap push as many bytes off the end of stdout.
  */
 #ifndef WORKER_CAPTURE_H
 #define WORKER_CAPTURE_H
@@ -10,16 +12,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CAPTURE_STREAMS 3
+enum capture_stream { CAPTURE_STDIN, CAPTURE_STDOUT, CAPTURE_STDERR, CAPTURE_STREAMS };
 
 struct capture {
-	int pipes
-		[CAPTURE_STREAMS]; /* our ends: stdin to write, stdout and stderr to read; -1 at their end */
-	int blobs
-		[CAPTURE_STREAMS]; /* stdin's, borrowed from nobody: owned, like the two that are filled */
-	int sink;		   /* /dev/null */
-	uint64_t room_bytes; /* left under the cap */
-	bool truncated;
+	int pipes[CAPTURE_STREAMS]; /* our ends; -1 once they have ended */
+	int blobs[CAPTURE_STREAMS]; /* what is fed, and what is filled */
+	int sink;		    /* /dev/null */
+	uint64_t room_bytes;	    /* left under the cap */
+	uint64_t pushed_bytes;	    /* of stderr, which stdout had to make room for */
+	uint64_t kept_bytes[CAPTURE_STREAMS];
+	bool cut[CAPTURE_STREAMS]; /* bytes were dropped at its end */
 };
 
 /* Makes pipes and blobs. Takes stdin_blob in every case. ends[] receives the run's ends, owned by the caller, to be

@@ -1,6 +1,7 @@
 /* interpreter - see the header. */
 #include "worker/interpreter.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <pwd.h>
 #include <stdbool.h>
@@ -139,6 +140,16 @@ static void show_user_site(struct interpreter *interpreter, const struct ask_ans
 		interpreter->user_base = strdup(base);
 }
 
+/* Debian's sitecustomize is a link to there. */
+static void show_system_settings(struct interpreter *interpreter)
+{
+	char dir[32];
+
+	snprintf(dir, sizeof(dir), "/etc/python3.%u", interpreter->version >> 8 & 0xff);
+	if (is_dir(dir))
+		show(interpreter, dir);
+}
+
 static void note_left_out(struct interpreter *interpreter, const struct ask_answer *answer)
 {
 	const char *python_path = getenv("PYTHONPATH");
@@ -171,6 +182,7 @@ static enum interpreter_reason settle(struct interpreter *interpreter,
 		return reason;
 	show_libraries(interpreter, answer);
 	show_user_site(interpreter, answer);
+	show_system_settings(interpreter);
 	note_left_out(interpreter, answer);
 	snprintf(dir, sizeof(dir), "%.*s", (int)(strrchr(executable, '/') - executable),
 		 executable);
@@ -204,8 +216,9 @@ static enum interpreter_reason try(struct interpreter *interpreter, const char *
 	enum interpreter_reason reason;
 
 	snprintf(dir, sizeof(dir), "%.*s/", (int)(slash - path), path);
+	/* One in a directory that this user may not enter is there all the same. */
 	if (access(path, F_OK))
-		return INTERPRETER_NOT_FOUND;
+		return errno == EACCES ? INTERPRETER_NOT_RUNNABLE : INTERPRETER_NOT_FOUND;
 	if (!answer || access(path, X_OK) || is_dir(path) || !realpath(dir, real) ||
 	    snprintf(full, sizeof(full), "%s%s", real, slash) >= (int)sizeof(full) ||
 	    interpreter_ask(full, answer) < 0)

@@ -29,12 +29,15 @@
 
 #define LINK_FD 3
 #define EXIT_REFUSED 69
+#define EXIT_UNWRITTEN 70
 
 /* What the worker gives up itself: it leaves no core, cannot be read by its own user's other processes, and gains
  * nothing from a setuid file. RLIMIT_CORE stays: from 0 no run could get the 1 it needs, see policy/rlimits.c. */
 static int confine(void)
 {
 	signal(SIGPIPE, SIG_IGN);
+	/* A blob beyond RLIMIT_FSIZE is to fail, and not to kill. */
+	signal(SIGXFSZ, SIG_IGN);
 	if (geteuid() == 0)
 		return -EPERM;
 	prctl(PR_SET_NAME, "mcp-exec-worker");
@@ -87,7 +90,8 @@ static int refuse(enum stage stage, int error)
 {
 	struct frame frame;
 
-	log_event(LOG_ERROR, "worker.refused", LOG_STAGE("stage", stage), LOG_I64("error", error));
+	/* No error: it goes to the supervisor, which tells it to whom it concerns. */
+	log_event(LOG_WARN, "worker.refused", LOG_STAGE("stage", stage), LOG_I64("error", error));
 	frame_init(&frame, FRAME_FAIL, 0);
 	frame.fail.stage = stage;
 	frame.fail.error = error;
@@ -128,6 +132,12 @@ static int check(const struct options *options, const struct interpreter *interp
 	return r;
 }
 
+/* Text for a person is only whole when it has reached its file. */
+static int finish_text(int exit_code)
+{
+	return fflush(stdout) != 0 || ferror(stdout) ? EXIT_UNWRITTEN : exit_code;
+}
+
 int main(int argc, char **argv)
 {
 	struct interpreter interpreter;
@@ -140,7 +150,7 @@ int main(int argc, char **argv)
 	log_set_level(options.log_level);
 	if (options.mode == WORKER_PRINT_POLICY) {
 		describe_policy(stdout, &options.limits);
-		return 0;
+		return finish_text(0);
 	}
 	r = fds_fill_standard();
 	if (r < 0 || (r = confine()) < 0) {
@@ -149,7 +159,7 @@ int main(int argc, char **argv)
 		return EXIT_REFUSED;
 	}
 	reason = interpreter_find(options.python, &interpreter);
-	r = options.mode == WORKER_CHECK ? check(&options, &interpreter, reason)
+	r = options.mode == WORKER_CHECK ? finish_text(check(&options, &interpreter, reason))
 					 : serve(&options, &interpreter, reason);
 	interpreter_clear(&interpreter);
 	return r;

@@ -81,8 +81,10 @@ static uint32_t flags_of(const struct run *run, const struct sandbox *sandbox, i
 {
 	uint32_t flags = run->killed;
 
-	if (run->capture.truncated)
-		flags |= FRAME_TRUNCATED;
+	if (run->capture.cut[CAPTURE_STDOUT])
+		flags |= FRAME_STDOUT_CUT;
+	if (run->capture.cut[CAPTURE_STDERR])
+		flags |= FRAME_STDERR_CUT;
 	if (sandbox->report.disk_full)
 		flags |= FRAME_DISK_FULL;
 	if (signal_number == SIGKILL && sandbox->ended &&

@@ -43,7 +43,8 @@ import threading
 threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
 """),
     ("a_child_of_a_thread", """
-import threading
+import threading, warnings
+warnings.simplefilter("ignore")   # from Python 3.12 on, of forking with threads
 def child():
     if os.fork() == 0: time.sleep(600)
 t = threading.Thread(target=child); t.start(); t.join()

@@ -183,10 +183,11 @@ def test_script(code, want):
 
 
 def test_traceback_names_the_script_and_no_frame_of_ours():
-    equal(run("def f():\n    return 1/0\n\nf()\n")["stderr"],
-          'Traceback (most recent call last):\n  File "/sandbox/main.py", line 4, in <module>\n    f()\n'
-          '  File "/sandbox/main.py", line 2, in f\n    return 1/0\n           ~^~\nZeroDivisionError: division by '
-          'zero\n')
+    lines = run("def f():\n    return 1/0\n\nf()\n")["stderr"].splitlines()
+    # Which carets there are depends on the version of Python.
+    equal([line for line in lines if line.strip(" ~^")],
+          ["Traceback (most recent call last):", '  File "/sandbox/main.py", line 4, in <module>', "    f()",
+           '  File "/sandbox/main.py", line 2, in f', "    return 1/0", "ZeroDivisionError: division by zero"])
 
 
 def test_duration_is_measured():

@@ -98,6 +98,11 @@ static char *filled(size_t len)
 	return data;
 }
 
+static bool is_cut(const struct capture *capture)
+{
+	return capture->cut[CAPTURE_STDOUT] || capture->cut[CAPTURE_STDERR];
+}
+
 static void try_cap(size_t len, size_t cap, bool truncated)
 {
 	_cleanup_free_ char *data = filled(len);
@@ -108,7 +113,7 @@ static void try_cap(size_t len, size_t cap, bool truncated)
 	finish(&f);
 	holds(&f, 1, data, len < cap ? len : cap);
 	holds(&f, 2, "", 0);
-	assert_int_equal(f.capture.truncated, truncated);
+	assert_int_equal(is_cut(&f.capture), truncated);
 	stop(&f);
 }
 
@@ -143,9 +148,32 @@ static void test_both_outputs_share_one_cap(void **state)
 	say(&f, 1, "ijkl", 4);
 	say(&f, 2, "mnop", 4);
 	finish(&f);
-	holds(&f, 1, "abcdij", 6);
-	holds(&f, 2, "efgh", 4);
-	assert_true(f.capture.truncated);
+	/* "kl" found no room; "mnop" made its own. */
+	holds(&f, 1, "ab", 2);
+	holds(&f, 2, "efghmnop", 8);
+	assert_true(f.capture.cut[CAPTURE_STDOUT]);
+	assert_false(f.capture.cut[CAPTURE_STDERR]);
+	stop(&f);
+}
+
+static void test_a_flood_on_stdout_leaves_room_for_a_traceback(void **state)
+{
+	const size_t pushed = 4 * KIB;
+	_cleanup_free_ char *flood = filled(3 * MIB);
+	_cleanup_free_ char *trace = filled(pushed + 1);
+	struct fixture f;
+
+	(void)state;
+	start(&f, "", 0, MIB);
+	say(&f, 1, flood, 3 * MIB);
+	say(&f, 2, trace, pushed);
+	assert_false(f.capture.cut[CAPTURE_STDERR]);
+	say(&f, 2, trace + pushed, 1);
+	finish(&f);
+	holds(&f, 1, flood, MIB - pushed);
+	holds(&f, 2, trace, pushed);
+	assert_true(f.capture.cut[CAPTURE_STDOUT]);
+	assert_true(f.capture.cut[CAPTURE_STDERR]);
 	stop(&f);
 }
 
@@ -164,7 +192,7 @@ static void test_keeps_order_within_each_of_two_interleaved_outputs(void **state
 	finish(&f);
 	holds(&f, 1, data, len);
 	holds(&f, 2, data, len);
-	assert_false(f.capture.truncated);
+	assert_false(is_cut(&f.capture));
 	stop(&f);
 }
 
@@ -360,6 +388,7 @@ int main(void)
 		cmocka_unit_test(test_finish_does_not_wait_for_a_writer_that_lives),
 		cmocka_unit_test(test_an_output_that_ends_early_is_not_polled_any_more),
 		cmocka_unit_test(test_truncated_output_is_still_read),
+		cmocka_unit_test(test_a_flood_on_stdout_leaves_room_for_a_traceback),
 		cmocka_unit_test(test_feeds_stdin_to_its_end),
 		cmocka_unit_test(test_stdin_that_nobody_reads_stops_nothing),
 		cmocka_unit_test(test_stdin_that_was_closed_is_no_error_and_no_signal),

@@ -221,7 +221,7 @@ static void test_message_max_has_room_for_escapes(void **state)
 
 	(void)state;
 	assert_int_equal(read_with(&config, "X", ""), 0);
-	assert_int_equal(config_message_max(&config), 10551296);
+	assert_int_equal(config_message_max(&config), 31522816);
 }
 
 int main(void)

@@ -26,7 +26,7 @@ static void test_takes_one_of_the_system_and_shows_nothing_more(void **state)
 	assert_int_equal(interpreter_find(shim_make("good", GOOD("library", "/usr/lib")), &found),
 			 INTERPRETER_OK);
 	assert_string_equal(found.path, "/usr/bin/env");
-	assert_int_equal(found.version, 0x030b02);
+	assert_int_equal(found.version, 0x033f02);
 	assert_int_equal(found.view.n, 0);
 	assert_null(found.bin_dir);
 	assert_null(found.user_base);

@@ -76,6 +76,9 @@ static void test_infers_limits_from_the_last_line_of_a_traceback(void **state)
 		{"memory", 1, 0, 0, TRACEBACK "MemoryError: no room\n\n  \n"},
 		{"memory", 1, 0, 0, "MemoryError\r\n"},
 		{"memory", 1, 0, 0,
+		 TRACEBACK "object type name: MemoryError\nobject repr     : MemoryError()\n"
+			   "lost sys.stderr\n"},
+		{"memory", 1, 0, 0,
 		 TRACEBACK "numpy.core._exceptions._ArrayMemoryError: Unable to allocate 8 GiB\n"},
 		{"memory", 1, 0, 0,
 		 TRACEBACK "numpy._core._exceptions._ArrayMemoryError: Unable to allocate 8 GiB\n"},
@@ -99,6 +102,7 @@ static void test_is_not_taken_in_by_similar_lines(void **state)
 		{NULL, 1, 0, 0, "my.MemoryError\n"},
 		{NULL, 1, 0, 0, "MemoryError\nValueError: other\n"},
 		{NULL, 1, 0, 0, "ValueError: MemoryError\n"},
+		{NULL, 1, 0, 0, "object type name: ValueError\nlost sys.stderr\n"},
 		{NULL, 1, 0, 0, "OSError: [Errno 2] No such file\n"},
 		{NULL, 1, 0, 0, "OSError: [Errno 288] x\n"},
 		{NULL, 1, 0, 0, "OSError: [Errno 28"},
