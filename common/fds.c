@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
+#include <stdbool.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -46,6 +48,14 @@ int fds_close_all_but(const int *keep, size_t n)
 	return close_range((unsigned int)from, UINT_MAX, 0) < 0 ? -errno : 0;
 }
 
+/* Returns whether another write makes sense. */
+static bool wait_writable(int fd)
+{
+	struct pollfd writable = {.fd = fd, .events = POLLOUT};
+
+	return poll(&writable, 1, -1) > 0 || errno == EINTR;
+}
+
 int fds_write_all(int fd, const void *data, size_t len)
 {
 	const char *rest = data;
@@ -54,6 +64,9 @@ int fds_write_all(int fd, const void *data, size_t len)
 		ssize_t n = write(fd, rest, len);
 
 		if (n < 0 && errno == EINTR)
+			continue;
+		/* Whoever shares the descriptor may have made it non-blocking. */
+		if (n < 0 && errno == EAGAIN && wait_writable(fd))
 			continue;
 		if (n < 0)
 			return -errno;

@@ -13,7 +13,8 @@ int fds_fill_standard(void);
  * /proc/self/fd as no fallback: a kernel before 5.9 is refused. Returns 0 or a negative errno. */
 int fds_close_all_but(const int *keep, size_t n);
 
-/* Writes all of it to a blocking descriptor, through EINTR and short writes. Returns 0 or a negative errno. */
+/* Writes all of it, through EINTR and short writes; waits for a non-blocking descriptor too. Returns 0 or a negative
+ * errno. */
 int fds_write_all(int fd, const void *data, size_t len);
 
 /* A descriptor for a process, close-on-exec: pidfd_open(2), for which glibc has a function only since 2.36.

@@ -40,8 +40,9 @@
 #define MIN_TMP_BYTES MIB
 #define CEILING_TMP_BYTES (64 * GIB)
 #define TMP_BYTES_PER_INODE (4 * KIB)
-/* Open files of one process of a run. */
-#define MAX_OPEN_FILES 1024
+/* Open files of one process of a run. Descriptors in flight and epoll watches are counted per host user, and a run of
+ * many processes with many descriptors each would use up the user's share. */
+#define MAX_OPEN_FILES 256
 /* Soft stack: a thread reserves this much, and 8 MiB each would eat the data limit (see worker/watch.h). */
 #define STACK_BYTES (2 * MIB)
 #define STACK_HARD_BYTES (8 * MIB)

@@ -189,18 +189,25 @@ static void line_begin(struct line *line, enum log_level level, const char *even
 		    log_level_name(level), event);
 }
 
-/* Without waiting, also where log_open could do nothing: there poll(2) says whether the next write
- * would wait. Returns whether the line is done with; one that fails otherwise has nobody to be told
- * to. */
-static bool line_put(const struct line *line)
+/* Where log_open could do nothing, poll(2) says whether a write would wait. It is not asked otherwise: it sees no room in
+ * the last page of a pipe, where a write still finds some. */
+static bool would_wait(void)
 {
 	struct pollfd writable = {.fd = log_fd, .events = POLLOUT};
+	int flags = fcntl(log_fd, F_GETFL);
+
+	return flags >= 0 && (flags & O_NONBLOCK) == 0 && poll(&writable, 1, 0) != 1;
+}
+
+/* Returns whether the line is done with. One that fails otherwise than by waiting has nobody to be told to. */
+static bool line_put(const struct line *line)
+{
 	ssize_t n;
 
 	do {
 		n = send(log_fd, line->text, line->len, MSG_DONTWAIT | MSG_NOSIGNAL);
 		if (n < 0 && errno == ENOTSOCK) {
-			if (poll(&writable, 1, 0) != 1)
+			if (would_wait())
 				return false;
 			n = write(log_fd, line->text, line->len);
 		}

@@ -2,7 +2,7 @@
  *
  * Fields are typed and a line is one write(2), which never waits: when nobody reads stderr, lines are dropped, and
  * event=log.dropped n=… says later how many. There is no way to log a string of the caller: a text field must be a
- * literal (LOG_WORD), the name of a stage (LOG_STAGE), an errno (LOG_ERRNO) or something the operator configured
+ * literal (LOG_WORD, LOG_STATIC), the name of a stage (LOG_STAGE), an errno (LOG_ERRNO) or something the operator configured
  * (LOG_SETTING: a path or user name from flags and environment, quoted and escaped; never used with what came over a
  * transport). tests/integration proves with canaries at the most verbose level that nothing else gets out.
  */
@@ -34,6 +34,8 @@ struct log_field {
 	((struct log_field){.kind = LOG_KIND_TEXT, .key = "" k, .text = stage_name(v)})
 #define LOG_ERRNO(k, v)                                                                            \
 	((struct log_field){.kind = LOG_KIND_TEXT, .key = "" k, .text = log_errno(v)})
+/* A string literal of ours that is reached through a table or a function. Never anything else. */
+#define LOG_STATIC(k, v) ((struct log_field){.kind = LOG_KIND_TEXT, .key = "" k, .text = (v)})
 #define LOG_SETTING(k, v) ((struct log_field){.kind = LOG_KIND_QUOTED, .key = "" k, .text = (v)})
 
 /* Writes one line when level is enabled. event is a literal of the form noun.verb. */

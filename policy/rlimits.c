@@ -7,19 +7,20 @@
 #define MIN_FIRST_DATA (200 * MIB)
 
 static const struct rlimit_rule rules[] = {
-	{RLIMIT_CPU, "cpu", "CPU seconds of one process; SIGXCPU, a second later SIGKILL"},
-	{RLIMIT_NPROC, "nproc", "processes and threads, counted in the run's own user namespace"},
-	{RLIMIT_NOFILE, "nofile", "open files of one process"},
-	{RLIMIT_FSIZE, "fsize", "no file can be larger than the workspace"},
-	{RLIMIT_STACK, "stack", "what a thread reserves by default"},
-	{RLIMIT_DATA, "data", "first value only; moved with what the run uses"},
-	{RLIMIT_CORE, "core",
+	{RLIMIT_CPU, true, "cpu", "CPU seconds of one process; SIGXCPU, a second later SIGKILL"},
+	{RLIMIT_NPROC, false, "nproc",
+	 "processes and threads, counted in the run's own user namespace"},
+	{RLIMIT_NOFILE, false, "nofile", "open files of one process"},
+	{RLIMIT_FSIZE, false, "fsize", "no file can be larger than the workspace"},
+	{RLIMIT_STACK, false, "stack", "what a thread reserves by default"},
+	{RLIMIT_DATA, true, "data", "first value only; moved with what the run uses"},
+	{RLIMIT_CORE, false, "core",
 	 "1, not 0: a piped core_pattern would get the memory of a run with 0"},
-	{RLIMIT_MEMLOCK, "memlock", "no memory is locked"},
-	{RLIMIT_MSGQUEUE, "msgqueue", "no POSIX queue"},
-	{RLIMIT_NICE, "nice", "no higher priority"},
-	{RLIMIT_RTPRIO, "rtprio", "no real-time priority"},
-	{RLIMIT_SIGPENDING, "sigpending", "queued signals are counted per host user"},
+	{RLIMIT_MEMLOCK, false, "memlock", "no memory is locked"},
+	{RLIMIT_MSGQUEUE, false, "msgqueue", "no POSIX queue"},
+	{RLIMIT_NICE, false, "nice", "no higher priority"},
+	{RLIMIT_RTPRIO, false, "rtprio", "no real-time priority"},
+	{RLIMIT_SIGPENDING, false, "sigpending", "queued signals are counted per host user"},
 };
 
 #define RULES (sizeof(rules) / sizeof(*rules))
@@ -79,12 +80,12 @@ static int apply_one(int resource, struct rlimit wanted)
 	return setrlimit((__rlimit_resource_t)resource, &wanted) ? -errno : 0;
 }
 
-int rlimits_apply(const struct limits *limits)
+static int apply(const struct limits *limits, bool program_only)
 {
 	for (size_t i = 0; i < RULES; i++) {
-		int r = rules[i].resource == RLIMIT_DATA
-				? 0
-				: apply_one(rules[i].resource, rlimits_value(i, limits));
+		int r = rules[i].program_only == program_only
+				? apply_one(rules[i].resource, rlimits_value(i, limits))
+				: 0;
 
 		if (r < 0)
 			return r;
@@ -92,10 +93,12 @@ int rlimits_apply(const struct limits *limits)
 	return 0;
 }
 
-int rlimits_apply_data(const struct limits *limits)
+int rlimits_apply(const struct limits *limits)
 {
-	for (size_t i = 0; i < RULES; i++)
-		if (rules[i].resource == RLIMIT_DATA)
-			return apply_one(RLIMIT_DATA, rlimits_value(i, limits));
-	return -EINVAL;
+	return apply(limits, false);
+}
+
+int rlimits_apply_program(const struct limits *limits)
+{
+	return apply(limits, true);
 }

@@ -7,6 +7,7 @@
 #ifndef POLICY_RLIMITS_H
 #define POLICY_RLIMITS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/resource.h>
@@ -16,6 +17,7 @@
 /* One row, for print and tests; soft and hard are computed from limits. */
 struct rlimit_rule {
 	int resource;
+	bool program_only; /* not for init, see rlimits_apply_program */
 	const char *name;
 	const char *why;
 };
@@ -26,13 +28,13 @@ const struct rlimit_rule *rlimits_rule(size_t i);
 /* What row i sets for these limits. */
 struct rlimit rlimits_value(size_t i, const struct limits *limits);
 
-/* Sets all rows but RLIMIT_DATA for the calling process and what it starts. A hard limit that is already lower stays.
+/* Sets the rows that init has too, for the calling process and what it starts. A hard limit that is already lower stays.
  * Returns 0 or a negative errno. */
 int rlimits_apply(const struct limits *limits);
 
-/* Sets RLIMIT_DATA: apart, for the process that is about to become the program, since the memory of a build with
- * sanitizers is beyond any such limit. Returns 0 or a negative errno. */
-int rlimits_apply_data(const struct limits *limits);
+/* Sets the rest, for the process that is about to become the program: a run could use up init's CPU time, and the memory
+ * of a build with sanitizers is beyond any limit. Returns 0 or a negative errno. */
+int rlimits_apply_program(const struct limits *limits);
 
 /* The share of memory_bytes that may be used before growth fails: the rest is head room for the watch. */
 uint64_t rlimits_data_budget(const struct limits *limits);

@@ -14,6 +14,7 @@
 #include <netinet/in.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -170,7 +171,6 @@ static const struct syscall_rule rules[] = {
 	ALLOW("sched_yield", "processes and threads of its own"),
 	ALLOW("sched_getaffinity", "processes and threads of its own"),
 	ALLOW("getpriority", "processes and threads of its own"),
-	ALLOW("setpriority", "processes and threads of its own"),
 	ALLOW("pidfd_open", "processes and threads of its own"),
 	ALLOW("pidfd_send_signal", "processes and threads of its own"),
 	ALLOW("rt_sigaction", "signals; the pid namespace bounds whom they reach"),
@@ -232,6 +232,7 @@ static const struct syscall_rule rules[] = {
 	ALLOW("getrusage", "who and where it is"),
 	ALLOW("getrandom", "who and where it is"),
 
+	ALLOW_IF("setpriority", "of itself", EQUAL(0, PRIO_PROCESS), EQUAL(1, 0)),
 	ALLOW_IF("clone", "processes and threads, no namespace", MASKED(0, NEW_NAMESPACES, 0)),
 	REFUSE("clone3", ENOSYS, "its flags are behind a pointer; every libc falls back to clone"),
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,9 +16,11 @@
 #include "common/fds.h"
 #include "supervisor/dispatch.h"
 #include "supervisor/exec_tool.h"
+#include "supervisor/json.h"
 #include "supervisor/outcome.h"
 
 #define READ_BYTES 65536
+#define NOTICE_MS 1000
 
 /* A sentence for the person at the command line. */
 static __attribute__((format(printf, 1, 2))) void say(const char *format, ...)
@@ -46,7 +49,28 @@ struct run {
 
 /*** What to run ***/
 
-static int read_all(int fd, struct buf *out)
+/* Where bytes come from, and what to say of them. */
+struct source {
+	int fd;
+	const char *what;
+	const char *variable;
+	uint64_t max_bytes;
+	const char *notice; /* said once when nothing comes; NULL: never */
+};
+
+/* A person who has forgotten that stdin is read sees nothing happen. The descriptor may be non-blocking. */
+static void wait_readable(struct source *source)
+{
+	struct pollfd readable = {.fd = source->fd, .events = POLLIN};
+
+	if (source->notice != NULL && poll(&readable, 1, NOTICE_MS) == 0) {
+		say("%s", source->notice);
+		source->notice = NULL;
+	}
+	poll(&readable, 1, -1);
+}
+
+static int read_all(struct source *source, struct buf *out)
 {
 	for (;;) {
 		char *place = buf_reserve(out, READ_BYTES);
@@ -54,79 +78,82 @@ static int read_all(int fd, struct buf *out)
 
 		if (place == NULL)
 			return out->error;
-		n = read(fd, place, READ_BYTES);
+		wait_readable(source);
+		n = read(source->fd, place, READ_BYTES);
 		if (n == 0)
 			return 0;
-		if (n < 0 && errno != EINTR)
+		if (n < 0 && errno != EINTR && errno != EAGAIN)
 			return -errno;
 		buf_grown(out, n > 0 ? (size_t)n : 0);
 	}
 }
 
-/* Reads fd into a sealed blob. Returns 0 or an exit code, with the sentence said. */
-static int read_blob(int fd, const char *what, const char *variable, uint64_t max_bytes, int *blob)
+/* Reads a source into a sealed blob. Returns 0 or an exit code, with the sentence said. */
+static int read_blob(struct source source, int *blob)
 {
 	/* read_all asks for READ_BYTES more than it has. */
-	_cleanup_(buf_clear) struct buf bytes = {.max_bytes = max_bytes + READ_BYTES};
-	int r = read_all(fd, &bytes);
+	_cleanup_(buf_clear) struct buf bytes = {.max_bytes = source.max_bytes + READ_BYTES};
+	int r = read_all(&source, &bytes);
 
-	if (r == -EFBIG || (r == 0 && bytes.len > max_bytes)) {
-		say("%s has more than %ju bytes; a larger %s lets it in.", what,
-		    (uintmax_t)max_bytes, variable);
+	if (r == -EFBIG || (r == 0 && bytes.len > source.max_bytes)) {
+		say("%s has more than %ju bytes; a larger %s lets it in.", source.what,
+		    (uintmax_t)source.max_bytes, source.variable);
 		return EXIT_USAGE_ERROR;
 	}
 	if (r < 0) {
-		say("%s cannot be read: %s.", what, strerror(-r));
+		say("%s cannot be read: %s.", source.what, strerror(-r));
 		return EXIT_NO_INPUT;
 	}
 	*blob = blob_from(bytes.data != NULL ? bytes.data : "", bytes.len);
 	if (*blob >= 0)
 		return 0;
-	say("%s cannot be kept in memory: %s.", what, strerror(-*blob));
+	say("%s cannot be kept in memory: %s%s.", source.what, strerror(-*blob),
+	    *blob == -EFBIG ? "; raise the limit on file size (ulimit -f)" : "");
 	return EXIT_INTERNAL;
 }
 
-/* As the tool does: clamped, never refused, when it is a number. */
-static int read_timeout(const struct config *config, const char *text, uint32_t *timeout_ms)
+/* As the tool does: clamped, and said, also in the warnings of --json. */
+static void fill_timeout(const struct config *config, double wish, struct call_request *request)
 {
-	char *end = NULL;
-	unsigned long seconds = config->default_timeout_s;
+	char text[128] = "";
+	uint32_t timeout_s = config->default_timeout_s;
 
-	if (text != NULL) {
-		errno = 0;
-		seconds = strtoul(text, &end, 10);
-		if (text[0] < '0' || text[0] > '9' || *end != '\0')
-			return -EINVAL;
-		if (seconds == 0)
-			seconds = config->default_timeout_s;
+	if (wish != 0)
+		timeout_s = wish < 1			   ? 1
+			    : wish > config->max_timeout_s ? config->max_timeout_s
+							   : (uint32_t)wish;
+	if (wish != 0 && wish != timeout_s) {
+		snprintf(text, sizeof(text), "the timeout of %.15g s is %s; %u was used", wish,
+			 wish < 1 ? "below 1" : "above the maximum, MCP_EXEC_MAX_TIMEOUT_S",
+			 timeout_s);
+		say("%s.", text);
+		json_quote(&request->warnings, text, strlen(text));
 	}
-	if (seconds > config->max_timeout_s) {
-		say("the timeout is lowered to the maximum, %u s (MCP_EXEC_MAX_TIMEOUT_S).",
-		    config->max_timeout_s);
-		seconds = config->max_timeout_s;
-	}
-	*timeout_ms = (uint32_t)seconds * 1000;
-	return 0;
+	request->timeout_ms = timeout_s * 1000;
 }
 
 static int fill_request(const struct config *config, const struct run_options *options,
 			struct call_request *request)
 {
-	bool empty = options->code_is_stdin || isatty(STDIN_FILENO);
+	const struct source code = {.fd = options->code_fd,
+				    .what = "The program",
+				    .variable = "MCP_EXEC_MAX_CODE_BYTES",
+				    .max_bytes = config->max_code_bytes};
+	const struct source input = {.fd = STDIN_FILENO,
+				     .what = "Standard input",
+				     .variable = "MCP_EXEC_MAX_STDIN_BYTES",
+				     .max_bytes = config->max_stdin_bytes,
+				     .notice = "waiting for the end of standard input; use "
+					       "</dev/null if the program needs none"};
 	int r;
 
 	request->output_max_bytes = config->max_output_bytes;
-	if (read_timeout(config, options->timeout, &request->timeout_ms) < 0) {
-		say("--timeout must be a whole number of seconds.");
-		return EXIT_USAGE_ERROR;
-	}
-	r = read_blob(options->code_fd, "The program", "MCP_EXEC_MAX_CODE_BYTES",
-		      config->max_code_bytes, &request->program_fd);
+	fill_timeout(config, options->timeout_s, request);
+	r = read_blob(code, &request->program_fd);
 	if (r != 0)
 		return r;
-	if (!empty)
-		return read_blob(STDIN_FILENO, "Standard input", "MCP_EXEC_MAX_STDIN_BYTES",
-				 config->max_stdin_bytes, &request->stdin_fd);
+	if (!options->code_is_stdin && !isatty(STDIN_FILENO))
+		return read_blob(input, &request->stdin_fd);
 	request->stdin_fd = blob_from("", 0);
 	return request->stdin_fd >= 0 ? 0 : EXIT_INTERNAL;
 }
@@ -142,14 +169,18 @@ static int exit_code(const struct frame_done *done)
 	return 128 + (done->signal != 0 ? (int)done->signal : SIGKILL);
 }
 
-/* Raw bytes. A pipe's reader must get exactly what the program wrote, so only a terminal is told of a limit. */
-static int print_output(const struct outcome *outcome)
+/* Raw bytes. A pipe's reader must get exactly what the program wrote, so only a terminal is told of a limit; that bytes are
+ * missing is told to everybody. */
+static int print_output(const struct run *run, const struct outcome *outcome)
 {
 	const char *limit = outcome_limit(outcome);
 	int r = fds_write_all(STDOUT_FILENO, outcome->out.data, outcome->out.size);
 	int r2 = fds_write_all(STDERR_FILENO, outcome->err.data, outcome->err.size);
 
-	if (limit != NULL && isatty(STDERR_FILENO))
+	if ((outcome->done.flags & FRAME_TRUNCATED) != 0)
+		say("the output is cut: it is larger than MCP_EXEC_MAX_OUTPUT_BYTES, %ju bytes.",
+		    (uintmax_t)run->config->max_output_bytes);
+	else if (limit != NULL && isatty(STDERR_FILENO))
 		say("the run met a limit: %s.", limit);
 	return r < 0 ? r : r2;
 }
@@ -163,13 +194,29 @@ static int print_json(const struct run *run, const struct call *call, const stru
 	return text.error != 0 ? text.error : fds_write_all(STDOUT_FILENO, text.data, text.len);
 }
 
+static int print_error_result(const struct buf *text)
+{
+	cJSON *result = exec_tool_error(text->data, text->len);
+	/* cJSON was given no allocator but malloc. */
+	_cleanup_free_ char *json = result ? cJSON_PrintUnformatted(result) : NULL;
+	int r;
+
+	cJSON_Delete(result);
+	if (json == NULL)
+		return -ENOMEM;
+	r = fds_write_all(STDOUT_FILENO, json, strlen(json));
+	return r < 0 ? r : fds_write_all(STDOUT_FILENO, "\n", 1);
+}
+
 static int print_failure(const struct run *run, const struct outcome *outcome)
 {
 	_cleanup_(buf_clear) struct buf text = BUF_INIT;
 
 	exec_tool_failure(&text, run->config, outcome);
+	if (run->json && (text.error != 0 || print_error_result(&text) < 0))
+		return EXIT_INTERNAL;
 	say("%.*s", (int)text.len, text.data != NULL ? text.data : "");
-	return EXIT_NO_SANDBOX;
+	return outcome->kind == OUTCOME_LOST ? EXIT_INTERNAL : EXIT_NO_SANDBOX;
 }
 
 static int print_outcome(const struct run *run, const struct call *call,
@@ -179,7 +226,7 @@ static int print_outcome(const struct run *run, const struct call *call,
 
 	if (outcome->kind != OUTCOME_DONE)
 		return print_failure(run, outcome);
-	r = run->json ? print_json(run, call, outcome) : print_output(outcome);
+	r = run->json ? print_json(run, call, outcome) : print_output(run, outcome);
 	/* A reader that has seen enough is no failure of the run. */
 	if (r < 0 && r != -EPIPE) {
 		say("the output cannot be written: %s.", strerror(-r));
@@ -188,10 +235,13 @@ static int print_outcome(const struct run *run, const struct call *call,
 	return exit_code(&outcome->done);
 }
 
+/* A reader of the output may let us wait for as long as it likes: from here on the signals end us as they end cat(1). */
 static void on_ended(struct call *call, const struct outcome *outcome)
 {
 	struct run *run = call->ctx;
 
+	event_del(run->interrupt);
+	event_del(run->terminate);
 	run->exit_code = print_outcome(run, call, outcome);
 	run->ended = true;
 }

@@ -16,6 +16,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "supervisor/outcome.h"
 #include "supervisor/queue.h"
 #include "supervisor/worker_link.h"
 
@@ -32,11 +33,14 @@ struct dispatch {
 static void log_done(uint64_t run_id, const struct outcome *outcome)
 {
 	const struct frame_done *done = &outcome->done;
+	const char *limit = outcome_limit(outcome);
 
 	log_event(LOG_INFO, "exec.done", LOG_U64("id", run_id), LOG_I64("exit", done->exit_code),
 		  LOG_U64("signal", done->signal), LOG_U64("wall_ms", done->wall_us / 1000),
 		  LOG_U64("queue_ms", outcome->queue_us / 1000), LOG_U64("out", outcome->out.size),
 		  LOG_U64("err", outcome->err.size),
+		  LOG_U64("peak_kib", done->peak_rss_bytes / 1024),
+		  LOG_STATIC("limit", limit ? limit : "none"),
 		  LOG_BOOL("truncated", done->flags & FRAME_TRUNCATED),
 		  LOG_BOOL("timed_out", done->flags & FRAME_TIMED_OUT),
 		  LOG_BOOL("cancelled", done->flags & FRAME_CANCELLED));
@@ -227,11 +231,6 @@ size_t dispatch_place(const struct dispatch *dispatch, const struct call *call)
 size_t dispatch_pending(const struct dispatch *dispatch)
 {
 	return dispatch->queue.length + (dispatch->running_id != 0);
-}
-
-uint32_t dispatch_layers(const struct dispatch *dispatch)
-{
-	return worker_link_layers(dispatch->link);
 }
 
 void dispatch_free(struct dispatch *dispatch)

@@ -36,9 +36,6 @@ size_t dispatch_place(const struct dispatch *dispatch, const struct call *call);
 /* Calls that are queued or running, cancelled ones whose processes still die included. */
 size_t dispatch_pending(const struct dispatch *dispatch);
 
-/* Layers of the trial sandbox; 0 when the worker was never ready. */
-uint32_t dispatch_layers(const struct dispatch *dispatch);
-
 /* Ends the worker and frees it; calls still in it are forgotten without an answer. NULL is allowed. */
 void dispatch_free(struct dispatch *dispatch);
 

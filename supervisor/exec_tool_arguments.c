@@ -33,12 +33,21 @@ static bool is_blank(const struct buf *text)
 	return true;
 }
 
+/* What to send, in the text of an error: with the argument that it is about. */
+static const char *example_for(const char *name)
+{
+	return strcmp(name, "stdin") == 0 ?
+		       "{\"code\": \"print(input())\", \"stdin\": \"some text\"}" :
+		       EXAMPLE;
+}
+
 /* Reads the string value of an argument. Returns 0, -EINVAL with a text in error, or -ENOMEM. */
 static int read_text(struct slice value, const char *name, uint64_t max_bytes, struct buf *text,
 		     struct buf *error)
 {
 	if (!slice_is_string(value)) {
-		buf_printf(error, "%s must be a string. Send for example " EXAMPLE ".", name);
+		buf_printf(error, "%s must be a string. Send for example %s.", name,
+			   example_for(name));
 		return -EINVAL;
 	}
 	if (slice_unescape(value, text) == -EILSEQ) {
@@ -52,8 +61,9 @@ static int read_text(struct slice value, const char *name, uint64_t max_bytes, s
 	if (text->error)
 		return text->error;
 	if (text->len > max_bytes) {
-		buf_printf(error, "%s has %zu bytes; the limit is %" PRIu64 " bytes. Send less.",
-			   name, text->len, max_bytes);
+		buf_printf(error, "%s has %zu %s; the limit is %" PRIu64 " %s. Send less.", name,
+			   text->len, text->len == 1 ? "byte" : "bytes", max_bytes,
+			   max_bytes == 1 ? "byte" : "bytes");
 		return -EINVAL;
 	}
 	return 0;

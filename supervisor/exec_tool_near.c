@@ -85,8 +85,7 @@ static bool is_close(const char *name, const char *meant)
 	return shares_start(name, meant) || distance(name, meant) <= allowed;
 }
 
-/* The argument that was probably meant by an unknown name, or NULL. */
-static const char *meant_by(const char *name)
+static const char *nearest(const char *name)
 {
 	for (size_t i = 0; i < LENGTH(known); i++)
 		if (strcasecmp(known[i], name) == 0)
@@ -101,9 +100,19 @@ static const char *meant_by(const char *name)
 	return strncasecmp(name, "timeout", strlen("timeout")) == 0 ? "timeout_s" : NULL;
 }
 
-static void warn_one(const char *name, struct buf *warnings)
+/* The argument that was probably meant by an unknown name, or NULL. One that is there itself was not. */
+static const char *meant_by(const char *name, const cJSON *arguments)
 {
-	const char *near = meant_by(name);
+	const char *near = nearest(name);
+	const cJSON *there =
+		near ? cJSON_GetObjectItemCaseSensitive(arguments, near) : NULL;
+
+	return there && !cJSON_IsNull(there) ? NULL : near;
+}
+
+static void warn_one(const char *name, const cJSON *arguments, struct buf *warnings)
+{
+	const char *near = meant_by(name, arguments);
 	size_t len = strlen(name);
 	bool cut = len > MAX_SHOWN_BYTES;
 	int shown = (int)(cut ? utf8_whole(name, MAX_SHOWN_BYTES) : len);
@@ -128,11 +137,11 @@ void exec_tool_warn_unknown(const cJSON *arguments, struct buf *warnings)
 		if (is_known(item->string))
 			continue;
 		if (++count <= MAX_NAMED)
-			warn_one(item->string, warnings);
+			warn_one(item->string, arguments, warnings);
 	}
 	if (count > MAX_NAMED)
-		exec_tool_warn(warnings, "and %zu more unknown arguments were ignored",
-			       count - MAX_NAMED);
+		exec_tool_warn(warnings, "and %zu more unknown %s ignored", count - MAX_NAMED,
+			       count - MAX_NAMED == 1 ? "argument was" : "arguments were");
 }
 
 void exec_tool_suggest_code(const cJSON *arguments, struct buf *error)
@@ -141,7 +150,7 @@ void exec_tool_suggest_code(const cJSON *arguments, struct buf *error)
 
 	cJSON_ArrayForEach(item, arguments)
 	{
-		const char *near = is_known(item->string) ? NULL : meant_by(item->string);
+		const char *near = is_known(item->string) ? NULL : meant_by(item->string, arguments);
 
 		if (!near || strcmp(near, "code") != 0 || strlen(item->string) > MAX_SHOWN_BYTES)
 			continue;

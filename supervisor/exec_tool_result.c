@@ -56,7 +56,10 @@ static void warn_limit(struct buf *warnings, const struct config *config,
 {
 	char size[EXEC_TOOL_SIZE_TEXT];
 
-	if (strcmp(limit, "wall_time") == 0)
+	if (strcmp(limit, "wall_time") == 0 && request->timeout_ms / 1000 >= config->max_timeout_s)
+		exec_tool_warn(warnings, "stopped after %u s, the maximum; do less at once",
+			       request->timeout_ms / 1000);
+	else if (strcmp(limit, "wall_time") == 0)
 		exec_tool_warn(warnings,
 			       "stopped after %u s; do less at once, or raise timeout_s (up to %u)",
 			       request->timeout_ms / 1000, config->max_timeout_s);
@@ -93,8 +96,9 @@ static void warn_outcome(struct buf *warnings, const struct config *config,
 {
 	if (is_truncated(outcome))
 		exec_tool_warn(warnings,
-			       "output limit of %" PRIu64 " bytes reached; the rest was dropped",
-			       request->output_max_bytes);
+			       "output limit of %" PRIu64 " %s reached; the rest was dropped",
+			       request->output_max_bytes,
+			       request->output_max_bytes == 1 ? "byte" : "bytes");
 	if (limit)
 		warn_limit(warnings, config, request, limit);
 	if (exit_code(outcome) != 0)
@@ -237,8 +241,8 @@ void exec_tool_failure(struct buf *out, const struct config *config, const struc
 		break;
 	case OUTCOME_BUSY:
 		buf_printf(out,
-			   "Busy: the queue is full (%u calls wait). Nothing was run; try later.",
-			   config->max_queue);
+			   "Busy: the queue is full (%u %s). Nothing was run; try later.",
+			   config->max_queue, config->max_queue == 1 ? "call waits" : "calls wait");
 		break;
 	case OUTCOME_DONE:
 	default:

@@ -26,7 +26,7 @@ void exec_tool_warn(struct buf *warnings, const char *format, ...)
 
 const char *exec_tool_size(char text[EXEC_TOOL_SIZE_TEXT], uint64_t bytes)
 {
-	const char *unit = "bytes";
+	const char *unit = bytes == 1 ? "byte" : "bytes";
 	uint64_t value = bytes;
 
 	if (bytes >= MIB && bytes % MIB == 0) {

@@ -69,9 +69,11 @@ static int read_config(struct config *config, struct options *options)
 
 	if (config_read(config, options_lookup, options, sentence, sizeof(sentence)) < 0)
 		return complain(sentence, EXIT_BAD_CONFIG);
-	/* stderr belongs to the program, unless somebody asked to see more. */
-	if (options->command == OPTIONS_RUN && (level == NULL || *level == '\0'))
+	/* stderr belongs to the program, unless somebody asked to see more: what ends a run is told in a sentence. */
+	if (options->command == OPTIONS_RUN && (level == NULL || *level == '\0')) {
 		config->log_level = LOG_ERROR;
+		log_silence();
+	}
 	log_set_level(config->log_level);
 	if (config->timeout_lowered)
 		log_event(LOG_WARN, "config.timeout_lowered",
@@ -163,7 +165,7 @@ static int run(const struct config *config, const struct resources *resources,
 		.code_fd = resources->code_fd,
 		.code_is_stdin = strcmp(options->file, "-") == 0,
 		.json = options->json,
-		.timeout = options->timeout,
+		.timeout_s = options->timeout_s,
 	};
 
 	return command_run(config, &resources->spec, &what);

@@ -51,7 +51,7 @@ static void handle_request(const struct mcp_request *request)
 
 	if (problem)
 		mcp_reply_error(reply, RPC_INVALID_REQUEST, problem, NULL);
-	else if (session_has(reply->session, reply->id))
+	else if (session_find(reply->session, reply->id))
 		mcp_reply_error(reply, RPC_INVALID_REQUEST, "request id already in use", NULL);
 	else if (!reply->modern || mcp_accept_claim(request))
 		mcp_serve(request);

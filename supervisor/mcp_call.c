@@ -11,6 +11,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/limits.h"
+#include "common/log.h"
 #include "common/utf8.h"
 #include "supervisor/exec_tool.h"
 #include "supervisor/mcp_internal.h"
@@ -117,6 +118,7 @@ static void start(const struct mcp_request *request)
 		return;
 	}
 	call_free(call);
+	log_event(LOG_INFO, "exec.refused", LOG_ERRNO("errno", err));
 	if (err == -EFBIG)
 		buf_add_string(&error, "The server may not write files as large as this call. "
 				       "Nothing was run; raise its limit on file size (ulimit -f).");
@@ -151,7 +153,7 @@ void mcp_call_tool(const struct mcp_request *request)
 				"Invalid params: name must be a string", NULL);
 	else if (strcmp(name, TOOL_NAME) != 0)
 		refuse_tool(request, name);
-	else if (arguments && !cJSON_IsObject(arguments))
+	else if (arguments && !cJSON_IsNull(arguments) && !cJSON_IsObject(arguments))
 		mcp_reply_error(&request->reply, RPC_INVALID_PARAMS,
 				"Invalid params: arguments must be an object", NULL);
 	else
@@ -197,6 +199,7 @@ void mcp_end(struct mcp *mcp, struct session *session)
 {
 	struct call *call;
 
+	session_mute(session);
 	while ((call = session_any(session)))
 		cancel(mcp, call);
 }

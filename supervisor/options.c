@@ -2,6 +2,8 @@
 #include "supervisor/options.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,6 +21,11 @@ struct cursor {
 	int at;
 	char *error;
 	size_t error_size;
+	/* What was met on the way. */
+	size_t words;
+	bool flags_ended;
+	int instead;	     /* the command that a flag stands for, or -1 */
+	const char *timeout; /* NULL: none */
 };
 
 /* Flags that are no setting. */
@@ -78,16 +85,17 @@ static size_t setting_place(const struct config_setting *setting)
 	return i;
 }
 
-static void apply_switch(struct options *options, const struct switch_flag *flag, const char *value)
+static void apply_switch(struct options *options, struct cursor *cursor,
+			 const struct switch_flag *flag, const char *value)
 {
 	if (flag == &switches[SWITCH_JSON])
 		options->json = true;
 	else if (flag == &switches[SWITCH_STRICT])
 		options->strict = true;
 	else if (flag == &switches[SWITCH_TIMEOUT])
-		options->timeout = value;
+		cursor->timeout = value;
 	else
-		options->command = (enum options_command)flag->becomes;
+		cursor->instead = flag->becomes;
 }
 
 static int take_flag(struct options *options, struct cursor *cursor)
@@ -109,30 +117,108 @@ static int take_flag(struct options *options, struct cursor *cursor)
 	if (setting != NULL)
 		options->values[setting_place(setting)] = value;
 	else
-		apply_switch(options, flag, value);
+		apply_switch(options, cursor, flag, value);
 	return 0;
 }
 
-static int take_word(struct options *options, const struct cursor *cursor, size_t nth)
-{
-	const char *word = cursor->argv[cursor->at];
+static const struct command {
+	const char *name;
+	enum options_command command;
+} commands[] = {{"run", OPTIONS_RUN}, {"check", OPTIONS_CHECK}, {"help", OPTIONS_HELP}};
 
-	if (nth == 0 && strcmp(word, "run") == 0)
-		options->command = OPTIONS_RUN;
-	else if (nth == 0 && strcmp(word, "check") == 0)
-		options->command = OPTIONS_CHECK;
-	else if (nth == 0)
-		return refuse(cursor, "There is no command", word, strlen(word));
-	else if (options->command == OPTIONS_RUN && options->file == NULL)
-		options->file = word;
-	else
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+/* One letter more, less or other; in a longer name also two that changed places. */
+static bool is_near(const char *word, const char *name)
+{
+	size_t a = strlen(word), b = strlen(name);
+	size_t least = a < b ? a : b, most = a < b ? b : a;
+	size_t same = 0, tail = 0;
+
+	while (same < least && word[same] == name[same])
+		same++;
+	while (tail < least - same && word[a - 1 - tail] == name[b - 1 - tail])
+		tail++;
+	return most - same - tail <= (a == b && b > 4 ? 2 : 1);
+}
+
+static int refuse_command(const struct cursor *cursor, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (size_t i = 0; i < COMMANDS; i++) {
+		char what[64];
+
+		if (!is_near(word, commands[i].name))
+			continue;
+		snprintf(what, sizeof(what), "Did you mean %s? There is no command",
+			 commands[i].name);
+		return refuse(cursor, what, word, len);
+	}
+	if (access(word, F_OK) == 0)
+		return refuse(cursor, "Did you mean: mcp-exec run FILE? There is no command", word,
+			      len);
+	return refuse(cursor, "There is no command", word, len);
+}
+
+static int take_command(struct options *options, struct cursor *cursor, const char *word)
+{
+	for (size_t i = 0; i < COMMANDS; i++) {
+		if (strcmp(commands[i].name, word) != 0)
+			continue;
+		options->command = commands[i].command;
+		return 0;
+	}
+	return refuse_command(cursor, word);
+}
+
+static int take_word(struct options *options, struct cursor *cursor, const char *word)
+{
+	if (cursor->words++ == 0)
+		return take_command(options, cursor, word);
+	if (options->command == OPTIONS_HELP)
+		return 0;
+	if (options->command != OPTIONS_RUN || options->file != NULL)
 		return refuse(cursor, "There is one argument too many:", word, strlen(word));
+	options->file = word;
+	return 0;
+}
+
+static int take_short(struct cursor *cursor, const char *argument)
+{
+	if (strcmp(argument, "-h") == 0)
+		cursor->instead = OPTIONS_HELP;
+	else if (strcmp(argument, "-V") == 0)
+		cursor->instead = OPTIONS_VERSION;
+	else
+		return refuse(cursor, "There is no flag", argument, strlen(argument));
+	return 0;
+}
+
+/* A number as the tool's timeout_s takes it, 5.0 and -5 among them: whole, and of any size. */
+static int read_timeout(struct options *options, const struct cursor *cursor)
+{
+	const char *text = cursor->timeout;
+	char *end;
+	double value = strtod(text, &end);
+	bool whole = isfinite(value) &&
+		     (value > 1e15 || value < -1e15 || (double)(int64_t)value == value);
+
+	if (end == text || *end != '\0' || !whole ||
+	    strspn(text, "+-.0123456789eE") != strlen(text))
+		return refuse(cursor, "A whole number of seconds must follow --timeout, not", text,
+			      strlen(text));
+	options->timeout_s = value;
 	return 0;
 }
 
 /* --help and --version win over everything; the rest has to fit its command. */
-static int check_together(const struct options *options, const struct cursor *cursor)
+static int check_together(struct options *options, const struct cursor *cursor)
 {
+	if (cursor->instead == OPTIONS_PRINT_POLICY && cursor->words > 0)
+		return refuse(cursor, "No command goes together with", "--print-policy", 14);
+	if (cursor->instead >= 0)
+		options->command = (enum options_command)cursor->instead;
 	if (options->command == OPTIONS_HELP || options->command == OPTIONS_VERSION)
 		return 0;
 	if (options->command == OPTIONS_RUN && options->file == NULL)
@@ -140,34 +226,39 @@ static int check_together(const struct options *options, const struct cursor *cu
 			      3);
 	if (options->json && options->command != OPTIONS_RUN)
 		return refuse(cursor, "Only run takes", "--json", 6);
-	if (options->timeout != NULL && options->command != OPTIONS_RUN)
+	if (cursor->timeout != NULL && options->command != OPTIONS_RUN)
 		return refuse(cursor, "Only run takes", "--timeout", 9);
 	if (options->strict && options->command != OPTIONS_CHECK)
 		return refuse(cursor, "Only check takes", "--strict", 8);
-	return 0;
+	return cursor->timeout != NULL ? read_timeout(options, cursor) : 0;
+}
+
+static int take_argument(struct options *options, struct cursor *cursor)
+{
+	const char *argument = cursor->argv[cursor->at];
+
+	if (cursor->flags_ended || argument[0] != '-' || argument[1] == '\0')
+		return take_word(options, cursor, argument);
+	if (strcmp(argument, "--") == 0) {
+		cursor->flags_ended = true;
+		return 0;
+	}
+	return argument[1] == '-' ? take_flag(options, cursor) : take_short(cursor, argument);
 }
 
 int options_parse(struct options *options, int argc, char **argv, char *error, size_t error_size)
 {
-	struct cursor cursor = {argc, argv, 1, error, error_size};
-	bool flags_ended = false;
-	size_t words = 0;
+	struct cursor cursor = {.argc = argc,
+				.argv = argv,
+				.at = 1,
+				.error = error,
+				.error_size = error_size,
+				.instead = -1};
 
 	*options = (struct options){.command = OPTIONS_SERVE};
 	for (; cursor.at < argc; cursor.at++) {
-		const char *argument = argv[cursor.at];
-		int r;
+		int r = take_argument(options, &cursor);
 
-		if (!flags_ended && strcmp(argument, "--") == 0) {
-			flags_ended = true;
-			continue;
-		}
-		if (!flags_ended && strncmp(argument, "--", 2) == 0)
-			r = take_flag(options, &cursor);
-		else if (!flags_ended && argument[0] == '-' && argument[1] != '\0')
-			r = refuse(&cursor, "There is no flag", argument, strlen(argument));
-		else
-			r = take_word(options, &cursor, words++);
 		if (r < 0)
 			return r;
 	}

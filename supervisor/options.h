@@ -19,10 +19,10 @@ enum options_command {
 
 struct options {
 	enum options_command command;
-	const char *file;    /* of run; "-" is standard input */
-	const char *timeout; /* of run, as given; NULL: none */
-	bool json;	     /* of run */
-	bool strict;	     /* of check */
+	const char *file; /* of run; "-" is standard input */
+	double timeout_s; /* of run: a whole number, of any size and sign; 0: the default */
+	bool json;	  /* of run */
+	bool strict;	  /* of check */
 	const char *
 		values[OPTIONS_MAX_SETTINGS]; /* by place in the table of config; NULL: not given */
 };

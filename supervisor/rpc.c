@@ -139,7 +139,7 @@ static void check_request(struct rpc_message *message)
 	if (message->scan.id.data && !id_is_valid(message->scan.id))
 		refuse(message, RPC_INVALID_REQUEST,
 		       "id must be a string or an integer, not too long");
-	else if (params && !cJSON_IsObject(params) && message->scan.id.data)
+	else if (params && !cJSON_IsNull(params) && !cJSON_IsObject(params))
 		refuse(message, RPC_INVALID_REQUEST, "params must be an object");
 }
 
@@ -149,10 +149,11 @@ static void classify(struct rpc_message *message)
 	const char *version = rpc_get_string(message->tree, "jsonrpc");
 	const cJSON *method = rpc_get(message->tree, "method");
 
-	if (!version || strcmp(version, "2.0") != 0)
-		refuse(message, RPC_INVALID_REQUEST, "jsonrpc must be \"2.0\"");
-	else if (!method && (rpc_get(message->tree, "result") || rpc_get(message->tree, "error")))
+	/* A response first: an answer to it would be taken for one to a request of the other side. */
+	if (!method && (rpc_get(message->tree, "result") || rpc_get(message->tree, "error")))
 		message->kind = RPC_RESPONSE;
+	else if (!version || strcmp(version, "2.0") != 0)
+		refuse(message, RPC_INVALID_REQUEST, "jsonrpc must be \"2.0\"");
 	else if (!cJSON_IsString(method))
 		refuse(message, RPC_INVALID_REQUEST, "method must be a string");
 	else

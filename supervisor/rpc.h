@@ -29,7 +29,7 @@ struct rpc_message {
 	struct slice
 		id; /* as it stands in the message; data NULL for a notification or when unreadable */
 	const char *method;
-	const cJSON *params; /* an object, or NULL */
+	const cJSON *params; /* an object, or NULL (also for null) */
 	const cJSON *meta;   /* params._meta when it is an object, else NULL */
 	struct scan scan;
 	cJSON *tree; /* owned */

@@ -16,7 +16,7 @@ struct entry {
 };
 
 struct session {
-	session_send send;
+	session_send send; /* NULL: muted */
 	void *ctx;
 	const char *version;
 	struct entry *calls;
@@ -62,10 +62,21 @@ void session_set_version(struct session *session, const char *version)
 	session->version = version;
 }
 
+void session_mute(struct session *session)
+{
+	session->send = NULL;
+}
+
+static void send(const struct session *session, const char *text, size_t len)
+{
+	if (session->send)
+		session->send(session->ctx, text, len);
+}
+
 void session_answer(struct session *session, struct batch *batch, const char *text, size_t len)
 {
 	if (!batch) {
-		session->send(session->ctx, text, len);
+		send(session, text, len);
 		return;
 	}
 	if (batch->answers.len > 0)
@@ -91,7 +102,6 @@ void batch_hold(struct batch *batch)
 
 static void send_batch(struct batch *batch)
 {
-	struct session *session = batch->session;
 	_cleanup_(buf_clear) struct buf out = BUF_INIT;
 
 	buf_add_byte(&out, '[');
@@ -99,7 +109,7 @@ static void send_batch(struct batch *batch)
 	buf_add_byte(&out, ']');
 	/* An array that lacks an answer would leave its caller waiting as much as none does. */
 	if (!out.error && !batch->answers.error)
-		session->send(session->ctx, out.data, out.len);
+		send(batch->session, out.data, out.len);
 }
 
 void batch_release(struct batch *batch)
@@ -142,11 +152,6 @@ struct call *session_find(const struct session *session, struct slice id)
 	struct entry *entry = find_entry(session, id);
 
 	return entry ? entry->call : NULL;
-}
-
-bool session_has(const struct session *session, struct slice id)
-{
-	return find_entry(session, id) != NULL;
 }
 
 void session_remove(struct session *session, struct call *call)

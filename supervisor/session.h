@@ -31,6 +31,9 @@ void session_free(struct session *session);
 const char *session_version(const struct session *session);
 void session_set_version(struct session *session, const char *version);
 
+/* Nothing is sent any more, whatever comes: for the end of a client. */
+void session_mute(struct session *session);
+
 /* Sends text as an answer: at once, or into the batch it belongs to (NULL: none). */
 void session_answer(struct session *session, struct batch *batch, const char *text, size_t len);
 
@@ -45,7 +48,6 @@ int session_add(struct session *session, struct slice id, struct call *call);
 struct call *session_find(const struct session *session, struct slice id);
 /* Forgets the call; does not free it. */
 void session_remove(struct session *session, struct call *call);
-bool session_has(const struct session *session, struct slice id);
 /* Any call in flight, or NULL: for ending a session. */
 struct call *session_any(const struct session *session);
 /* Calls visit for each call in flight; visit must not add or remove one. */

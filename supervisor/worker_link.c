@@ -54,8 +54,6 @@ struct worker_link {
 	uint64_t begun_ms;   /* clock_ms when the worker was started */
 	uint64_t backoff_ms; /* 0: the next start is not delayed */
 	uint64_t not_before_ms;
-	uint32_t layers;
-	uint32_t python;
 };
 
 static void arm(struct event *timer, uint64_t ms)
@@ -185,17 +183,26 @@ static bool has_walls(uint32_t layers, uint32_t but)
 	return (layers & wanted) == wanted;
 }
 
+static void log_ready(const struct worker_link *link, const struct frame_ready *ready)
+{
+	const uint32_t optional = ((1U << LAYER_COUNT) - 1) & ~layers_required();
+
+	log_event(LOG_INFO, "worker.ready",
+		  LOG_U64("weaker", __builtin_popcount(optional & ~ready->layers)),
+		  LOG_U64("python_major", ready->python_version >> 16),
+		  LOG_U64("python_minor", ready->python_version >> 8 & 0xff),
+		  LOG_U64("python_micro", ready->python_version & 0xff),
+		  LOG_U64("ms", clock_ms() - link->begun_ms));
+}
+
 static int take_ready(struct worker_link *link, const struct frame *frame)
 {
 	if (frame->ready.build_id != (uint64_t)BUILD_ID ||
 	    !has_walls(frame->ready.layers, LAYER_MEMORY_WATCH))
 		return -EPROTO;
 	event_del(link->limit);
-	link->layers = frame->ready.layers;
-	link->python = frame->ready.python_version;
 	link->state = LINK_IDLE;
-	log_event(LOG_INFO, "worker.ready", LOG_U64("layers", link->layers),
-		  LOG_U64("python", link->python), LOG_U64("ms", clock_ms() - link->begun_ms));
+	log_ready(link, &frame->ready);
 	link->events.idle(link->ctx);
 	return 0;
 }
@@ -358,16 +365,6 @@ void worker_link_start(struct worker_link *link)
 enum link_state worker_link_state(const struct worker_link *link)
 {
 	return link->state;
-}
-
-uint32_t worker_link_layers(const struct worker_link *link)
-{
-	return link->layers;
-}
-
-uint32_t worker_link_python(const struct worker_link *link)
-{
-	return link->python;
 }
 
 int worker_link_run(struct worker_link *link, uint64_t run_id, uint32_t deadline_ms,

@@ -42,9 +42,6 @@ int worker_link_new(struct event_base *base, const struct spawn_spec *spec,
 void worker_link_start(struct worker_link *link);
 
 enum link_state worker_link_state(const struct worker_link *link);
-/* Layers of the trial sandbox and Python's version (PY_VERSION_HEX >> 8); 0 before the first READY. */
-uint32_t worker_link_layers(const struct worker_link *link);
-uint32_t worker_link_python(const struct worker_link *link);
 
 /* Gives a run to an IDLE worker. Consumes both descriptors in every case. Returns 0; -EBUSY when not IDLE; or another
  * negative errno, after which the link is DOWN and no ended will come for this run. */

@@ -81,7 +81,7 @@ static _Noreturn void become_program(const struct inside *inside, int sock, cons
 		fail(sock, STAGE_EXEC, errno);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	setsid();
-	if (rlimits_apply_data(&inside->limits) < 0)
+	if (rlimits_apply_program(&inside->limits) < 0)
 		fail(sock, STAGE_LIMITS, errno);
 	execve(inside->python, argv, inside->environment);
 	fail(sock, STAGE_EXEC, errno);

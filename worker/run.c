@@ -28,6 +28,8 @@ int run_start(struct run *run, struct sandbox *sandbox, const struct limits *lim
 			     run->request.output_max_bytes, fds + GIVE_STDIN);
 
 	if (r == 0)
+		r = watch_init(&run->watch, limits, sandbox->init, clock_us());
+	if (r == 0)
 		r = sandbox_give(sandbox, fds);
 	for (int i = GIVE_STDIN; i < GIVE_FDS; i++)
 		cleanup_fd(&fds[i]);
@@ -39,7 +41,6 @@ int run_start(struct run *run, struct sandbox *sandbox, const struct limits *lim
 	}
 	run->started = true;
 	run->started_us = clock_us();
-	watch_init(&run->watch, limits, sandbox->init, run->started_us);
 	return 0;
 }
 
@@ -159,6 +160,7 @@ int run_answer(struct run *run, const struct sandbox *sandbox, const struct limi
 		r = answer_fail(run, sandbox->failed_stage, sandbox->failed_error, link);
 	else
 		r = answer_done(run, sandbox, limits, link);
+	watch_clear(&run->watch);
 	capture_clear(&run->capture);
 	cleanup_fd(&run->program);
 	cleanup_fd(&run->stdin_blob);

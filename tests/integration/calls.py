@@ -36,8 +36,9 @@ def test_code_refused(raw):
 def test_code_error_shows_a_right_call():
     s = shared()
     contains(tool_error(s.exec(None, wait=5)), '"code"', "print(")
-    s.send(request("tools/call", {"name": "exec"}))
-    tool_error(s.recv(5)["result"], "code")
+    for more in ({}, {"arguments": None}):
+        s.send(request("tools/call", dict({"name": "exec"}, **more)))
+        tool_error(s.recv(5)["result"], "code is missing")
 
 
 @case("number", "5")
@@ -47,7 +48,9 @@ def test_code_error_shows_a_right_call():
 def test_stdin_refused(raw):
     s = shared()
     s.send(raw_call('{"code":"1","stdin":%s}' % raw))
-    tool_error(s.recv(5)["result"], "stdin")
+    text = tool_error(s.recv(5)["result"], "stdin")
+    if "example" in text:
+        contains(text, '"stdin": "')
 
 
 @case("null", None)
@@ -102,12 +105,38 @@ def test_timeout_ends_the_run(env, arguments):
         equal([result[k] for k in ("stdout", "exit_code", "timed_out", "limit", "truncated")],
               ["before\n", -1, True, "wall_time", False])
         within(result["duration_ms"] / 1000, 0.99, 1 + SLACK_S)
+        equal(any("the maximum" in w for w in result["warnings"]), "MCP_EXEC_MAX_TIMEOUT_S" in env)
+        equal(any("raise timeout_s" in w for w in result["warnings"]), "MCP_EXEC_MAX_TIMEOUT_S" not in env)
+
+
+def events(s, name):
+    """The fields of each event of that name in the log."""
+    lines = [line for line in s.stderr().decode().splitlines() if " event=%s " % name in line + " "]
+    return [dict(word.split("=", 1) for word in line.split()) for line in lines]
+
+
+def test_the_log_tells_how_a_call_ended():
+    with Server() as s:
+        s.exec("print(1)")
+        s.exec("import time; time.sleep(9)", timeout_s=1)
+        tool_error(s.exec(""), "code")
+        equal([e["limit"] for e in events(s, "exec.done")], ["none", "wall_time"])
+        for event in events(s, "exec.done"):
+            within(int(event["peak_kib"]), 1000, 262144)
+        equal([(e["level"], e["errno"]) for e in events(s, "exec.refused")], [("info", "EINVAL")])
+        ready = events(s, "worker.ready")[0]
+        within(int(ready["weaker"]), 0, 2)
+        version = ran(s.exec("import sys; print('%d.%d.%d' % sys.version_info[:3])"))["stdout"].strip()
+        equal(".".join(ready["python_" + part] for part in ("major", "minor", "micro")), version)
 
 
 def test_unknown_arguments_are_named():
     s = shared()
     warnings = " ".join(ran(s.exec("print(1)", language="python", context={}, timeout=5))["warnings"])
-    contains(warnings, "language", "context", "timeout_s")
+    contains(warnings, "language", "context", 'did you mean "timeout_s"')
+    warnings = " ".join(ran(s.exec("print(1)", timeout_s=2, timeout=5))["warnings"])
+    contains(warnings, "timeout")
+    check("did you mean" not in warnings, "the argument is there:", warnings)
     tool_error(s.exec(None, Code="print(1)"), "code")
 
 
@@ -304,7 +333,7 @@ def test_queue_full_is_a_tool_error():
         running = s.start_exec(named_program(name, "import time; time.sleep(1.5); print('a')"))
         until(lambda: named(name), 5, "the first call runs")
         queued = s.start_exec("print('b')")
-        contains(tool_error(s.exec("print('c')", wait=1)).lower(), "busy")
+        contains(tool_error(s.exec("print('c')", wait=1)).lower(), "busy", "(1 call waits)")
         equal(s.inbox, [], "answers before their time:")
         equal(ran(s.answer(running)["result"])["stdout"], "a\n")
         equal(ran(s.answer(queued)["result"])["stdout"], "b\n")

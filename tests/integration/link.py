@@ -157,7 +157,7 @@ def test_limits_of_a_run_are_its_own_and_not_the_worker_s():
     with worker() as w:
         frame = w.run("import resource as r; print(r.getrlimit(r.RLIMIT_CORE), r.getrlimit(r.RLIMIT_NOFILE))")
         core = (1, 1) if resource.getrlimit(resource.RLIMIT_CORE)[1] else (0, 0)
-        equal(frame.content, [b"%a (1024, 1024)\n" % (core,), b""])
+        equal(frame.content, [b"%a (256, 256)\n" % (core,), b""])
 
 
 # A supervisor that breaks the rules: the worker ends, and takes its run with it.

@@ -45,7 +45,10 @@ NOT_A_MESSAGE = [
     ("a cut character", ping_with(b"\xe2\x82"), PARSE, None),
     ("beyond U+10FFFF", ping_with(b"\xf4\x90\x80\x80"), PARSE, None),
     ("UTF-16", '{"jsonrpc":"2.0","id":1,"method":"ping"}'.encode("utf-16-le"), PARSE, None),
-    ("depth 65", nested(65), PARSE, None),
+    ("depth 65", nested(65), PARSE, 1),
+    ("a number too long", b'{"jsonrpc":"2.0","id":1,"method":"ping","x":%s}' % (b"1" * 64), REQUEST, 1),
+    ("a number too long before the id", b'{"jsonrpc":"2.0","method":"ping","x":%s,"id":1}' % (b"1" * 64), REQUEST, 1),
+    ("values too many", b'{"jsonrpc":"2.0","id":"v","method":"ping","x":[%s1]}' % (b"1," * 100000), REQUEST, "v"),
     ("depth 100000 without an end", b"[" * 100000, PARSE, None),
     ("a number", b"1", REQUEST, None),
     ("a string", b'"ping"', REQUEST, None),
@@ -145,6 +148,8 @@ UNANSWERED = [
     ("an error", b'{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x"}}\n'),
     ("a notification of the modern era", json.dumps(
         {"jsonrpc": "2.0", "method": "notifications/x", "params": {"_meta": claim()}}).encode() + b"\n"),
+    ("a result without jsonrpc", b'{"id":3,"result":{}}\n'),
+    ("an error without jsonrpc", b'{"id":3,"error":{"code":1,"message":"x"}}\n'),
     ("a cancel without requestId", b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{}}\n'),
     ("a cancel without params", b'{"jsonrpc":"2.0","method":"notifications/cancelled"}\n'),
     ("a cancel of an object", b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":{}}}\n'),
@@ -163,6 +168,7 @@ def test_not_answered(data):
 TOLERATED = [
     ("no params", b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'),
     ("empty params", b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{}}\n'),
+    ("params null", b'{"jsonrpc":"2.0","id":1,"method":"ping","params":null}\n'),
     ("unknown members", b'{"x":[{}],"jsonrpc":"2.0","id":1,"method":"ping","params":{"y":1,"_meta":{"z":2}}}\n'),
     ("CR LF", b'{"jsonrpc":"2.0","id":1,"method":"ping"}\r\n'),
     ("white space around", b' \t{ "jsonrpc" : "2.0" ,"id":1,\t"method":"ping" } \t\n'),
@@ -454,12 +460,15 @@ def test_eras_mix_in_any_order():
 # Lines that are long.
 
 SMALL = {"MCP_EXEC_MAX_CODE_BYTES": "65536", "MCP_EXEC_MAX_STDIN_BYTES": "65536"}
-SMALL_MAX = (65536 + 65536) * 2 + 65536
+SMALL_MAX = (65536 + 65536) * 6 + 65536
 
 
-def ping_of(size, id=1):
-    line = b'{"jsonrpc":"2.0","id":%d,"method":"ping","x":"' % id
-    return line + b"x" * (size - len(line) - 2) + b'"}'
+def long_line(size, head, tail):
+    return head + b"x" * (size - len(head) - len(tail)) + tail
+
+
+def ping_of(size):
+    return long_line(size, b'{"jsonrpc":"2.0","id":1,"method":"ping","x":"', b'"}')
 
 
 @case("at the limit", SMALL_MAX, True)
@@ -471,7 +480,23 @@ def test_long_line(size, fits):
         if fits:
             equal(s.recv(), {"jsonrpc": "2.0", "id": 1, "result": {}})
         else:
-            check_error(s.recv(), REQUEST, None)
+            check_error(s.recv(), REQUEST, 1)
+        still_there(s)
+
+
+@case("at the start", b'{"jsonrpc":"2.0","id":"early","x":"', b'"}', "early")
+@case("at the end", b'{"method":"ping","x":"', b'","jsonrpc":"2.0","id":9007199254740993}', 9007199254740993)
+@case("at the end, with white space and CR", b'{"x":"', b'" , "id" : "late" } \r', "late")
+@case("deeper", b'{"x":{"y":"', b'","id":1}}', None)
+@case("in a text", b'{"x":"', b',\\"id\\":1"}', None)
+@case("in the middle", b'{"y":"' + b"y" * 70000 + b'","id":1,"x":"', b'"}', None)
+@case("nowhere", b"x", b"x", None)
+def test_long_line_is_refused_with_its_id(head, tail, id):
+    with Server(env=SMALL) as s:
+        s.send_raw(long_line(SMALL_MAX * 2, head, tail) + b"\n")
+        answer = s.recv()
+        check_error(answer, REQUEST, id)
+        contains(answer["error"]["message"], "MCP_EXEC_MAX_CODE_BYTES", "MCP_EXEC_MAX_STDIN_BYTES", str(SMALL_MAX))
         still_there(s)
 
 
@@ -492,16 +517,23 @@ def test_long_line_at_the_end_of_input():
         s.send_raw(ping_of(SMALL_MAX * 2))
         s.close_stdin()
         messages = s.drain(3)
-        equal([m["error"]["code"] for m in messages], [REQUEST])
+        equal([(m["id"], m["error"]["code"]) for m in messages], [(1, REQUEST)])
         equal(s.wait_exit(2), 0)
 
 
-def test_ten_million_bytes_in_one_message():
+@case("ASCII", "#" * 4194304, "\n" * 1048576)
+@case("two bytes in six", "#" + "\u00e9" * 2097151, "\u00e9" * 524288)
+@case("one byte in six", "#" + "\x01" * 4194303, "\x01" * 1048576)
+def test_code_and_stdin_may_be_full_however_they_are_escaped(code, stdin):
     with Server() as s:
-        s.send(raw_call('{"code":"%s","stdin":"%s"}' % ("#" * 4194304, "\\n" * 1048576)))
+        s.send(call({"code": code, "stdin": stdin}))
         equal(ran(s.recv()["result"])["exit_code"], 0)
-        s.send_raw(b'{"jsonrpc":"2.0","id":1,"method":"ping","x":"' + b"x" * 11000000 + b'"}\n')
-        check_error(s.recv(), REQUEST, None)
+
+
+def test_thirty_two_million_bytes_are_too_many():
+    with Server() as s:
+        s.send_raw(ping_of(32000000) + b"\n")
+        check_error(s.recv(), REQUEST, 1)
         still_there(s)
 
 

@@ -253,7 +253,7 @@ def test_what_a_run_breaks_is_whole_in_the_next():
         "os.environ.clear()\nos.chdir('/')\nos.nice(5)\nimport resource; resource.setrlimit(resource.RLIMIT_NOFILE, "
         "(5, 5))")
     equal(printed("import os, sys, resource\nprint(oct(os.umask(0)), os.getcwd(), len(os.environ) > 5, os.nice(0), "
-                  "resource.getrlimit(resource.RLIMIT_NOFILE))"), "0o22 /sandbox True 10 (1024, 1024)\n")
+                  "resource.getrlimit(resource.RLIMIT_NOFILE))"), "0o22 /sandbox True 10 (256, 256)\n")
 
 
 def test_nothing_is_left():

@@ -109,6 +109,22 @@ static void test_a_run_that_was_ended_has_no_exit_code(void **state)
 		       "stopped after 5 s; do less at once, or raise timeout_s (up to 300)");
 }
 
+/* At the maximum there is nothing to raise. */
+static void test_gives_advice_that_can_be_followed(void **state)
+{
+	struct outcome outcome = good_outcome();
+	struct call_request longest = request;
+	_cleanup_(buf_clear) struct buf out = BUF_INIT;
+
+	(void)state;
+	outcome.done.flags = FRAME_TIMED_OUT;
+	longest.timeout_ms = 300000;
+	exec_tool_structured(&out, &config, &longest, &outcome);
+	buf_add_byte(&out, '\0');
+	assert_non_null(strstr(out.data, "\"stopped after 300 s, the maximum; do less at once\""));
+	assert_null(strstr(out.data, "raise"));
+}
+
 static void test_says_which_limit_and_its_number(void **state)
 {
 	struct outcome outcome = good_outcome();
@@ -309,6 +325,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_writes_all_facts),
 		cmocka_unit_test(test_a_run_that_was_ended_has_no_exit_code),
+		cmocka_unit_test(test_gives_advice_that_can_be_followed),
 		cmocka_unit_test(test_says_which_limit_and_its_number),
 		cmocka_unit_test(test_repairs_output),
 		cmocka_unit_test(test_speaks_of_missing_layers_only_to_a_failed_run),

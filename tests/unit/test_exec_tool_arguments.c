@@ -258,7 +258,10 @@ static void test_names_unknown_arguments_and_the_near_one(void **state)
 	check_warnings("{\"code\":\"x\",\"Timeout_S\":5}", MEANT("Timeout_S", "timeout_s"));
 	check_warnings("{\"code\":\"x\",\"timeoutMs\":5}", MEANT("timeoutMs", "timeout_s"));
 	check_warnings("{\"code\":\"x\",\"timout_s\":5}", MEANT("timout_s", "timeout_s"));
-	check_warnings("{\"code\":\"x\",\"Code\":5}", MEANT("Code", "code"));
+	check_warnings("{\"code\":\"x\",\"Code\":5}", IGNORED("Code"));
+	check_warnings("{\"code\":\"x\",\"timeout\":5,\"timeout_s\":5}", IGNORED("timeout"));
+	check_warnings("{\"code\":\"x\",\"timeout\":5,\"timeout_s\":null}",
+		       MEANT("timeout", "timeout_s"));
 	check_warnings("{\"code\":\"x\",\"input\":5}", MEANT("input", "stdin"));
 	check_warnings("{\"code\":\"x\",\"stdIn\":5}", MEANT("stdIn", "stdin"));
 	check_warnings("{\"code\":\"x\",\"\":5}", IGNORED(""));

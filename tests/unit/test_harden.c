@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -64,6 +65,42 @@ static void early(void)
 	CHECK(umask(0) == 022);
 }
 
+/* What a careless parent leaves behind. */
+static void signals_inherited(void)
+{
+	sigset_t all, now;
+	struct sigaction action;
+
+	signal(SIGCHLD, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	CHECK(harden_early() == 0);
+	sigprocmask(SIG_SETMASK, NULL, &now);
+	for (int number = 1; number <= SIGRTMAX; number++) {
+		bool ignored = number == SIGPIPE || number == SIGXFSZ || number == SIGHUP;
+
+		if (sigaction(number, NULL, &action) < 0)
+			continue;
+		CHECK(action.sa_handler == (ignored ? SIG_IGN : SIG_DFL));
+		CHECK(sigismember(&now, number) != 1);
+	}
+	harden_signals();
+	CHECK(sigaction(SIGHUP, NULL, &action) == 0 && action.sa_handler == SIG_DFL);
+	CHECK(sigaction(SIGXFSZ, NULL, &action) == 0 && action.sa_handler == SIG_DFL);
+}
+
+static void limits_inherited(void)
+{
+	struct rlimit limit = {.rlim_cur = 20, .rlim_max = 100};
+
+	CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0 && setrlimit(RLIMIT_FSIZE, &limit) == 0);
+	CHECK(harden_early() == 0);
+	CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur == 100);
+	CHECK(getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur == 100);
+}
+
 static void late(void)
 {
 	prctl(PR_SET_DUMPABLE, 1);
@@ -113,6 +150,27 @@ static void refuses_unknown(void)
 	}
 }
 
+static void shows_the_unknown(void)
+{
+	CHECK(harden_user("no\x1b user", error, sizeof(error)) == -ENOENT);
+	CHECK(strstr(error, "\"no? user\"") != NULL);
+}
+
+/* Without a descriptor the user database cannot be read. Whether there is a user mcp-exec is then unknown. */
+static void cannot_look(void)
+{
+	const struct rlimit none = {.rlim_cur = 3, .rlim_max = 3};
+
+	CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0);
+	CHECK(harden_user("somebody", error, sizeof(error)) == -EMFILE);
+	CHECK(strstr(error, "\"somebody\"") != NULL && strstr(error, "cannot be looked up") != NULL);
+	CHECK(harden_user("54321", error, sizeof(error)) == -EMFILE);
+	if (geteuid() == 0) {
+		CHECK(harden_user(NULL, error, sizeof(error)) == -EMFILE);
+		CHECK(geteuid() == 0);
+	}
+}
+
 static void unprivileged_cannot_change(void)
 {
 	char own[32];
@@ -130,6 +188,30 @@ static void test_nothing_of_ours_can_be_dumped(void **state)
 {
 	(void)state;
 	in_child(early);
+}
+
+static void test_inherited_signals_are_reset(void **state)
+{
+	(void)state;
+	in_child(signals_inherited);
+}
+
+static void test_soft_limits_on_files_are_raised(void **state)
+{
+	(void)state;
+	in_child(limits_inherited);
+}
+
+static void test_sentence_shows_the_user(void **state)
+{
+	(void)state;
+	in_child(shows_the_unknown);
+}
+
+static void test_a_user_that_cannot_be_looked_up_is_no_other_one(void **state)
+{
+	(void)state;
+	in_child(cannot_look);
 }
 
 static void test_no_new_privileges_at_the_end(void **state)
@@ -175,6 +257,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing_of_ours_can_be_dumped),
+		cmocka_unit_test(test_inherited_signals_are_reset),
+		cmocka_unit_test(test_soft_limits_on_files_are_raised),
+		cmocka_unit_test(test_sentence_shows_the_user),
+		cmocka_unit_test(test_a_user_that_cannot_be_looked_up_is_no_other_one),
 		cmocka_unit_test(test_no_new_privileges_at_the_end),
 		cmocka_unit_test(test_root_becomes_a_number_without_a_passwd_entry),
 		cmocka_unit_test(test_root_without_a_user_becomes_somebody_unprivileged),

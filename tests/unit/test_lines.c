@@ -10,15 +10,21 @@
 
 #include "supervisor/lines.h"
 
+struct notes {
+	struct buf seen;
+	uint64_t max_bytes;
+};
+
 /* What was handed over, each line in brackets, "!" for one that was too long. */
 static void note(void *ctx, const char *text, size_t len)
 {
-	struct buf *seen = ctx;
+	struct notes *notes = ctx;
 
-	if (text == NULL)
-		buf_add_byte(seen, '!');
+	assert_non_null(text);
+	if (len > notes->max_bytes)
+		buf_add_byte(&notes->seen, '!');
 	else
-		buf_printf(seen, "[%.*s]", (int)len, text);
+		buf_printf(&notes->seen, "[%.*s]", (int)len, text);
 }
 
 /* Feeds text in pieces of every size and compares. */
@@ -28,17 +34,17 @@ static void assert_lines(const char *text, uint64_t max_bytes, const char *expec
 
 	for (size_t piece = 1; piece <= len + 1; piece++) {
 		struct lines lines;
-		struct buf seen = BUF_INIT;
+		struct notes notes = {.max_bytes = max_bytes};
 
 		lines_init(&lines, max_bytes);
 		for (size_t at = 0; at < len; at += piece)
 			lines_feed(&lines, text + at, piece < len - at ? piece : len - at, note,
-				   &seen);
-		lines_end(&lines, note, &seen);
+				   &notes);
+		lines_end(&lines, note, &notes);
 		lines_clear(&lines);
-		buf_add_byte(&seen, '\0');
-		assert_string_equal(seen.data, expected);
-		buf_clear(&seen);
+		buf_add_byte(&notes.seen, '\0');
+		assert_string_equal(notes.seen.data, expected);
+		buf_clear(&notes.seen);
 	}
 }
 
@@ -87,15 +93,51 @@ static void test_drops_a_long_line_and_goes_on(void **state)
 static void test_a_nul_is_data(void **state)
 {
 	struct lines lines;
-	struct buf seen = BUF_INIT;
+	struct notes notes = {.max_bytes = 10};
 
 	(void)state;
 	lines_init(&lines, 10);
-	lines_feed(&lines, "\0\n", 2, note, &seen);
+	lines_feed(&lines, "\0\n", 2, note, &notes);
 	lines_clear(&lines);
 	/* "%.*s" stops at the NUL, the brackets show that a line came */
-	assert_int_equal(seen.len, 2);
-	buf_clear(&seen);
+	assert_int_equal(notes.seen.len, 2);
+	buf_clear(&notes.seen);
+}
+
+static void keep(void *ctx, const char *text, size_t len)
+{
+	struct buf *kept = ctx;
+
+	buf_reset(kept);
+	buf_add(kept, text, len);
+}
+
+static void test_keeps_start_and_end_of_a_long_line(void **state)
+{
+	enum { MAX = 3 * LINES_TAIL_BYTES, LEN = 10 * LINES_TAIL_BYTES };
+	static const size_t pieces[] = {1, 7, LINES_TAIL_BYTES - 1, MAX, LEN + 1};
+	char line[LEN + 1];
+
+	(void)state;
+	for (size_t i = 0; i < LEN; i++)
+		line[i] = (char)('a' + i % 23);
+	line[LEN] = '\n';
+	for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
+		struct lines lines;
+		struct buf kept = BUF_INIT;
+
+		lines_init(&lines, MAX);
+		for (size_t at = 0; at < sizeof(line); at += pieces[i])
+			lines_feed(&lines, line + at,
+				   pieces[i] < sizeof(line) - at ? pieces[i] : sizeof(line) - at,
+				   keep, &kept);
+		lines_clear(&lines);
+		assert_int_equal(kept.len, MAX + 1);
+		assert_memory_equal(kept.data, line, MAX + 1 - LINES_TAIL_BYTES);
+		assert_memory_equal(kept.data + MAX + 1 - LINES_TAIL_BYTES,
+				    line + LEN - LINES_TAIL_BYTES, LINES_TAIL_BYTES);
+		buf_clear(&kept);
+	}
 }
 
 int main(void)
@@ -108,6 +150,7 @@ int main(void)
 		cmocka_unit_test(test_a_line_may_have_exactly_the_maximum),
 		cmocka_unit_test(test_drops_a_long_line_and_goes_on),
 		cmocka_unit_test(test_a_nul_is_data),
+		cmocka_unit_test(test_keeps_start_and_end_of_a_long_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

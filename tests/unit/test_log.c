@@ -1,12 +1,17 @@
 /* Unit tests of log: stderr is a pipe meanwhile, and what came out of it is looked at. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -214,9 +219,159 @@ static void test_names_errnos_of_either_sign(void **state)
 	assert_string_equal(log_errno(INT32_MIN), "unknown");
 }
 
+/*** A stderr that nobody reads ***/
+
+#define CHECK(condition)                                                                           \
+	do {                                                                                       \
+		if (!(condition))                                                                  \
+			_exit(__LINE__ & 0x7f);                                                    \
+	} while (0)
+
+static void in_child(void (*body)(void))
+{
+	pid_t pid = fork();
+	int status = 0;
+
+	if (pid == 0) {
+		body();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	/* the line that failed, modulo 128 */
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+enum unread { UNREAD_PIPE, UNREAD_PIPE_REOPENED, UNREAD_SOCKET };
+
+static void make_unread(enum unread kind, int ends[2])
+{
+	int small = 4096;
+
+	if (kind == UNREAD_SOCKET) {
+		CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+		CHECK(setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)) == 0);
+	} else {
+		CHECK(pipe(ends) == 0);
+		CHECK(fcntl(ends[1], F_SETPIPE_SZ, small) >= small);
+	}
+	CHECK(dup2(ends[1], STDERR_FILENO) == STDERR_FILENO);
+	if (kind == UNREAD_PIPE_REOPENED) {
+		log_open();
+		CHECK(log_descriptor() != STDERR_FILENO);
+		CHECK((fcntl(log_descriptor(), F_GETFD) & FD_CLOEXEC) != 0);
+	}
+	CHECK((fcntl(STDERR_FILENO, F_GETFL) & O_NONBLOCK) == 0);
+}
+
+/* How many lines there are, which are all whole; reads until nothing comes for a moment. */
+static unsigned int read_lines(int fd, const char *part, unsigned int *with_part)
+{
+	static char text[1024 * 1024];
+	struct pollfd readable = {.fd = fd, .events = POLLIN};
+	unsigned int lines = 0;
+	size_t len = 0;
+	char *at = text;
+
+	while (poll(&readable, 1, 100) == 1) {
+		ssize_t n = read(fd, text + len, sizeof(text) - 1 - len);
+
+		CHECK(n > 0);
+		len += (size_t)n;
+	}
+	text[len] = '\0';
+	for (char *end; (end = strchr(at, '\n')) != NULL; at = end + 1, lines++) {
+		*end = '\0';
+		CHECK(strncmp(at, "ts=", 3) == 0);
+		*with_part += strstr(at, part) != NULL;
+	}
+	CHECK(*at == '\0');
+	return lines;
+}
+
+static void drop(enum unread kind)
+{
+	unsigned int told = 0, first, second;
+	char wanted[64];
+	int ends[2];
+
+	alarm(10);
+	make_unread(kind, ends);
+	for (unsigned int i = 0; i < 2000; i++)
+		log_event(LOG_INFO, "test.line", LOG_U64("i", i));
+	first = read_lines(ends[0], "log.dropped", &told);
+	CHECK(first > (kind == UNREAD_PIPE ? 0 : 10) && first < 2000 && told == 0);
+	log_event(LOG_INFO, "test.line");
+	log_event(LOG_INFO, "test.line");
+	snprintf(wanted, sizeof(wanted), "level=warn event=log.dropped n=%u", 2000 - first);
+	second = read_lines(ends[0], wanted, &told);
+	CHECK(told == 1 && second >= 1 && second <= 3);
+}
+
+static void drop_on_pipe(void)
+{
+	drop(UNREAD_PIPE);
+}
+
+static void drop_on_pipe_reopened(void)
+{
+	drop(UNREAD_PIPE_REOPENED);
+}
+
+static void drop_on_socket(void)
+{
+	drop(UNREAD_SOCKET);
+}
+
+static void test_drops_and_counts_lines_that_nobody_reads(void **state)
+{
+	(void)state;
+	in_child(drop_on_pipe);
+	in_child(drop_on_pipe_reopened);
+	in_child(drop_on_socket);
+}
+
+static void reader_is_gone(void)
+{
+	int ends[2];
+
+	signal(SIGPIPE, SIG_IGN);
+	CHECK(pipe(ends) == 0 && dup2(ends[1], STDERR_FILENO) == STDERR_FILENO);
+	close(ends[0]);
+	log_open();
+	log_event(LOG_INFO, "test.line");
+	close(ends[1]);
+}
+
+static void silent(void)
+{
+	unsigned int told = 0;
+	int ends[2];
+
+	CHECK(pipe(ends) == 0 && dup2(ends[1], STDERR_FILENO) == STDERR_FILENO);
+	log_silence();
+	log_event(LOG_ERROR, "test.line");
+	CHECK(!log_enabled(LOG_ERROR) && read_lines(ends[0], "", &told) == 0);
+}
+
+static void test_reader_that_is_gone_is_no_failure(void **state)
+{
+	(void)state;
+	in_child(reader_is_gone);
+}
+
+static void test_silence_covers_errors(void **state)
+{
+	(void)state;
+	in_child(silent);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_drops_and_counts_lines_that_nobody_reads),
+		cmocka_unit_test(test_reader_that_is_gone_is_no_failure),
+		cmocka_unit_test(test_silence_covers_errors),
 		cmocka_unit_test(test_writes_typed_fields_in_their_order_by_one_write),
 		cmocka_unit_test(test_writes_an_event_without_fields),
 		cmocka_unit_test(test_escapes_settings_so_that_a_line_stays_one_line),

@@ -253,7 +253,41 @@ static void test_says_how_long_a_message_may_be(void **state)
 	mcp_refuse_long(&fake->mcp, fake->session);
 	buf_add_byte(&fake->sent, '\0');
 	check_mentions(fake, "\"id\":null,\"error\":{\"code\":-32600,");
-	check_mentions(fake, "may have 10551296 bytes");
+	check_mentions(fake, "may have 31522816 bytes; send less code or stdin, or raise "
+			     "MCP_EXEC_MAX_CODE_BYTES or MCP_EXEC_MAX_STDIN_BYTES");
+}
+
+/* Answers one of a length that is beyond the maximum, with these parts at its start and end. */
+static void check_long(struct fake *fake, const char *head, const char *tail, const char *id)
+{
+	const struct config small = {.max_code_bytes = 1, .max_stdin_bytes = 0};
+	size_t len = MESSAGE_ESCAPE_FACTOR + MESSAGE_SLACK_BYTES + 1;
+	_cleanup_free_ char *text = malloc(len);
+	char wanted[64];
+
+	assert_non_null(text);
+	memset(text, ' ', len);
+	memcpy(text, head, strlen(head));
+	memcpy(text + len - strlen(tail), tail, strlen(tail));
+	fake->mcp.config = &small;
+	buf_reset(&fake->sent);
+	mcp_handle(&fake->mcp, fake->session, text, len);
+	fake->mcp.config = &fake_config;
+	buf_add_byte(&fake->sent, '\0');
+	snprintf(wanted, sizeof(wanted), "\"id\":%s,\"error\":{\"code\":-32600,", id);
+	check_mentions(fake, wanted);
+	check_mentions(fake, "may have 65542 bytes");
+}
+
+static void test_refuses_what_is_beyond_the_maximum_with_its_id(void **state)
+{
+	struct fake *fake = *state;
+
+	check_long(fake, "{\"id\":7,\"x\":1", "}", "7");
+	check_long(fake, "{\"x\":1", ",\"id\":\"7\"}", "\"7\"");
+	check_long(fake, "{\"x\":1", "}", "null");
+	check_long(fake, "[{\"id\":7}", ",\"id\":7}", "null");
+	check_long(fake, "not JSON", "", "null");
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, fake_setup, fake_teardown)
@@ -274,6 +308,7 @@ int main(void)
 		TEST(test_answers_what_is_no_request),
 		TEST(test_stays_silent_to_notifications_and_responses),
 		TEST(test_says_how_long_a_message_may_be),
+		TEST(test_refuses_what_is_beyond_the_maximum_with_its_id),
 	};
 
 	return cmocka_run_group_tests_name("mcp", tests, NULL, NULL);

@@ -105,15 +105,15 @@ static bool is_in_force(size_t row)
 	       now.rlim_max <= want.rlim_max && now.rlim_cur <= want.rlim_cur;
 }
 
-/* In a child: which row (from 1) is not in force after rlimits_apply, which leaves RLIMIT_DATA to rlimits_apply_data. */
+/* In a child: which row (from 1) is not in force after rlimits_apply, and rlimits_apply_program. */
 static int row_not_in_force(void)
 {
 	if (rlimits_apply(&limits) < 0)
 		return 254;
 	for (size_t i = 0; rlimits_rule(i); i++)
-		if (rlimits_rule(i)->resource != RLIMIT_DATA && !is_in_force(i))
+		if (!rlimits_rule(i)->program_only && !is_in_force(i))
 			return (int)i + 1;
-	if (rlimits_apply_data(&limits) < 0)
+	if (rlimits_apply_program(&limits) < 0)
 		return 255;
 	for (size_t i = 0; rlimits_rule(i); i++)
 		if (!is_in_force(i))

@@ -38,6 +38,8 @@ static void test_sorts_messages(void **state)
 	check("{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"other\":[1]}", RPC_NOTIFICATION, 0, NULL);
 	check("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", RPC_RESPONSE, 0, "1");
 	check("{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":1}}", RPC_RESPONSE, 0, NULL);
+	check("{\"id\":3,\"result\":{}}", RPC_RESPONSE, 0, "3");
+	check("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":null}", RPC_REQUEST, 0, "1");
 }
 
 static void test_keeps_ids_as_they_stand(void **state)
@@ -105,8 +107,6 @@ static void test_refuses_malformed_requests_with_their_id(void **state)
 	      "1");
 	check("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":[]}", RPC_INVALID,
 	      RPC_INVALID_REQUEST, "1");
-	check("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":null}", RPC_INVALID,
-	      RPC_INVALID_REQUEST, "1");
 	check("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"method\":\"y\"}", RPC_INVALID,
 	      RPC_INVALID_REQUEST, "1");
 	check("5", RPC_INVALID, RPC_INVALID_REQUEST, NULL);
@@ -119,6 +119,85 @@ static void test_gives_a_parse_error_no_id(void **state)
 	check("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"x\":\"\xff\"}", RPC_INVALID,
 	      RPC_PARSE_ERROR, NULL);
 	check("nonsense", RPC_INVALID, RPC_PARSE_ERROR, NULL);
+}
+
+/* Too much for us, and yet a client waits for its answer. */
+static void test_refuses_what_is_beyond_a_limit_with_its_id(void **state)
+{
+	_cleanup_(buf_clear) struct buf deep = BUF_INIT;
+	_cleanup_(buf_clear) struct buf many = BUF_INIT;
+	_cleanup_(buf_clear) struct buf last = BUF_INIT;
+	char digits[100];
+
+	(void)state;
+	memset(digits, '1', sizeof(digits));
+	buf_add_string(&deep, "{\"id\":\"d\",\"x\":");
+	for (int i = 0; i < MAX_JSON_DEPTH; i++)
+		buf_add_byte(&deep, '[');
+	buf_add(&deep, "", 1);
+	check(deep.data, RPC_INVALID, RPC_PARSE_ERROR, "\"d\"");
+	buf_add_string(&many, "{\"id\":5,\"x\":[0");
+	for (int i = 0; i < MAX_JSON_VALUES; i++)
+		buf_add_string(&many, ",0");
+	buf_add(&many, "]}", 3);
+	check(many.data, RPC_INVALID, RPC_INVALID_REQUEST, "5");
+	buf_printf(&last, "{\"x\":%.*s , \"id\" : 6 } \r", (int)sizeof(digits), digits);
+	buf_add(&last, "", 1);
+	check(last.data, RPC_INVALID, RPC_INVALID_REQUEST, "6");
+}
+
+static void check_found(const char *head, const char *tail, const char *id)
+{
+	static char text[200000];
+	struct slice found;
+
+	memset(text, 'x', sizeof(text));
+	memcpy(text, head, strlen(head));
+	memcpy(text + sizeof(text) - strlen(tail), tail, strlen(tail));
+	found = rpc_find_id(text, sizeof(text));
+	if (found.len != strlen(id) || memcmp(found.data ? found.data : "", id, found.len) != 0)
+		fail_msg("%s...%s: found %.*s", head, tail, (int)found.len, found.data);
+}
+
+static void test_finds_an_id_in_a_message_that_it_does_not_read(void **state)
+{
+	(void)state;
+	check_found("{\"id\":1,\"x\":\"", "\"}", "1");
+	check_found("{\"id\":\"a\\u0041\",\"x\":\"", "\",\"id\":2}", "\"a\\u0041\"");
+	check_found("{\"x\":\"", "\",\"id\":-20}", "-20");
+	check_found("{\"x\":\"", "\" , \"id\"\t: \"a b\" } \r", "\"a b\"");
+	check_found("{\"x\":\"", "\",\"id\":\"\"}", "\"\"");
+}
+
+static void test_finds_no_id_that_may_be_something_else(void **state)
+{
+	(void)state;
+	check_found("{\"x\":\"", ",\\\"id\\\":2\"}", "");
+	check_found("{\"x\":\"", ",\\\"id\\\":\\\"2\"}", "");
+	check_found("{\"x\":{\"y\":\"", "\",\"id\":2}}", "");
+	check_found("{\"x\":\"", "\",\"id\":2,\"y\":3}", "");
+	check_found("{\"x\":\"", "\",\"id\":2.5}", "");
+	check_found("{\"x\":\"", "\",\"id\":02}", "");
+	check_found("{\"x\":\"", "\",\"id\":null}", "");
+	check_found("{\"x\":\"", "\",\"id\":\"a\\\"b\"}", "");
+	check_found("{\"x\":\"", "\",\"id\":\"\xc3\xa9\"}", "");
+	check_found("{\"x\":\"", "\",\"my id\":2}", "");
+	check_found("{\"x\":\"", "{\"id\":2}", "");
+	check_found("{\"x\":\"", "\",\"id\":2", "");
+	check_found("[{\"x\":\"", "\",\"id\":2}", "");
+	check_found("xxx", "", "");
+}
+
+/* Its digits beyond the part that is looked at are unknown. */
+static void test_finds_no_half_of_a_number(void **state)
+{
+	char text[70000];
+
+	(void)state;
+	memset(text, ' ', sizeof(text));
+	memcpy(text, "{\"id\":", 6);
+	memset(text + 65530, '1', 20);
+	assert_null(rpc_find_id(text, sizeof(text)).data);
 }
 
 static void test_refuses_text_that_cannot_be_kept(void **state)
@@ -214,6 +293,10 @@ int main(void)
 		cmocka_unit_test(test_bounds_ids),
 		cmocka_unit_test(test_refuses_malformed_requests_with_their_id),
 		cmocka_unit_test(test_gives_a_parse_error_no_id),
+		cmocka_unit_test(test_refuses_what_is_beyond_a_limit_with_its_id),
+		cmocka_unit_test(test_finds_an_id_in_a_message_that_it_does_not_read),
+		cmocka_unit_test(test_finds_no_id_that_may_be_something_else),
+		cmocka_unit_test(test_finds_no_half_of_a_number),
 		cmocka_unit_test(test_refuses_text_that_cannot_be_kept),
 		cmocka_unit_test(test_takes_notifications_with_odd_params),
 		cmocka_unit_test(test_gives_params_and_meta),

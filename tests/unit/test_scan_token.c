@@ -24,15 +24,15 @@ static void test_finds_the_elements_of_an_array(void **state)
 	struct slice elements[5];
 
 	(void)state;
-	assert_int_equal(scan_elements(text, sizeof(text) - 1, elements, 5), 5);
+	assert_int_equal(scan_elements(text, elements, 5), 5);
 	assert_slice(elements[0], "{\"a\":[1,2]}");
 	assert_slice(elements[1], "\"],\\\"[\"");
 	assert_slice(elements[2], "[ [] , {} ]");
 	assert_slice(elements[3], "-1");
 	assert_slice(elements[4], "null");
-	assert_int_equal(scan_elements(text, sizeof(text) - 1, elements, 2), 5);
-	assert_int_equal(scan_elements("[ ]", 3, elements, 5), 0);
-	assert_int_equal(scan_elements("[1]", 3, elements, 5), 1);
+	assert_int_equal(scan_elements(text, elements, 2), 5);
+	assert_int_equal(scan_elements("[ ]", elements, 5), 0);
+	assert_int_equal(scan_elements("[1]", elements, 5), 1);
 	assert_slice(elements[0], "1");
 }
 

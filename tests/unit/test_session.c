@@ -49,10 +49,9 @@ static void test_finds_calls_by_the_text_of_their_id(void **state)
 	assert_int_equal(session_add(session, id_of("1"), &two), -EEXIST);
 	assert_ptr_equal(session_find(session, id_of("1")), &one);
 	assert_ptr_equal(session_find(session, id_of("\"1\"")), &two);
-	assert_true(session_has(session, id_of("1")));
-	assert_false(session_has(session, id_of("9")));
-	assert_false(session_has(session, id_of("1.0")));
-	assert_false(session_has(session, (struct slice){NULL, 0}));
+	assert_null(session_find(session, id_of("9")));
+	assert_null(session_find(session, id_of("1.0")));
+	assert_null(session_find(session, (struct slice){NULL, 0}));
 	session_remove(session, &one);
 	assert_null(session_find(session, id_of("1")));
 	assert_ptr_equal(session_any(session), &two);
