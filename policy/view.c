@@ -39,6 +39,14 @@ static const struct {
 
 #define WORKSPACE_DIRS (sizeof(workspace_dirs) / sizeof(*workspace_dirs))
 
+static bool is_workspace(const char *path)
+{
+	for (size_t i = 0; i < WORKSPACE_DIRS; i++)
+		if (!strcmp(path, workspace_dirs[i].path))
+			return true;
+	return false;
+}
+
 static int mount_at(const char *source, const char *target, const char *type, unsigned long flags,
 		    const char *data)
 {
@@ -114,32 +122,53 @@ static int bind_to(const char *source, const char *path, bool is_dir)
 	return r < 0 ? r : mount_at(source, path, NULL, MS_BIND | MS_REC, NULL);
 }
 
+/* Shows a path of the old root, which status describes, at target. */
+static int show(const char *source, const char *target, const struct stat *status)
+{
+	int r = make_parent(target);
+
+	if (r < 0)
+		return r;
+	if (S_ISLNK(status->st_mode))
+		return copy_link(source, target);
+	return bind_to(source, target, S_ISDIR(status->st_mode));
+}
+
 /* What the host does not have is left out: no distribution has every path. */
 static int bind_system(const char *path)
 {
 	char source[PATH_MAX];
-	struct stat st;
-	int r;
+	struct stat status;
 
 	snprintf(source, sizeof(source), OLD "%s", path);
-	if (lstat(source, &st))
+	if (lstat(source, &status))
 		return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? 0 : -errno;
-	if ((r = make_parent(path)) < 0)
-		return r;
-	if (S_ISLNK(st.st_mode))
-		return copy_link(source, path);
-	return bind_to(source, path, S_ISDIR(st.st_mode));
+	return show(source, path, &status);
+}
+
+/* A path may have become a link to something else since the interpreter was asked. Nothing of the plan may take the place
+ * of the workspace, whose mounts are not made read-only. */
+static int bind_planned(const struct view_path *path)
+{
+	char source[PATH_MAX];
+	struct stat status;
+
+	if (is_workspace(path->target))
+		return -EINVAL;
+	snprintf(source, sizeof(source), OLD "%s", path->source);
+	if (lstat(source, &status))
+		return -errno;
+	if (status.st_dev != path->device || status.st_ino != path->inode)
+		return -ESTALE;
+	return show(source, path->target, &status);
 }
 
 static int bind_plan(const struct view_plan *plan)
 {
-	char source[PATH_MAX];
-
 	for (size_t i = 0; i < plan->n; i++) {
-		int r;
+		int r = bind_planned(&plan->paths[i]);
 
-		snprintf(source, sizeof(source), OLD "%s", plan->dirs[i].source);
-		if ((r = bind_to(source, plan->dirs[i].target, true)) < 0)
+		if (r < 0)
 			return r;
 	}
 	return 0;
@@ -191,14 +220,6 @@ static char *mount_point(char *line)
 	return field;
 }
 
-static bool is_workspace(const char *path)
-{
-	for (size_t i = 0; i < WORKSPACE_DIRS; i++)
-		if (!strcmp(path, workspace_dirs[i].path))
-			return true;
-	return false;
-}
-
 static bool is_system_mount(const char *path)
 {
 	return strcmp(path, "/") && strcmp(path, OLD) && strncmp(path, OLD "/", strlen(OLD "/")) &&
@@ -217,7 +238,9 @@ static int restrict_listed(char *text)
 			return -EPROTO;
 		if (!is_system_mount(path))
 			continue;
-		if ((r = restrict_mount(path, MS_NOSUID | MS_NODEV)) < 0)
+		r = restrict_mount(path, MS_NOSUID | MS_NODEV);
+		/* One below a directory that init may not enter, a run, which is less, may not enter either. */
+		if (r < 0 && r != -EACCES)
 			return r;
 	}
 	return 0;

@@ -9,19 +9,23 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "common/limits.h"
 
-#define VIEW_MAX_DIRS 16
+#define VIEW_MAX_PATHS 64
 
-/* The interpreter's own directories outside /usr: absolute, no symbolic link in source. */
-struct view_dir {
-	const char *source; /* where it lies */
+/* One of the interpreter's own directories or files outside /usr, as it was when the interpreter was asked. */
+struct view_path {
+	const char
+		*source; /* where it lies: absolute, no symbolic link in it; or the link itself */
 	const char *target; /* where the interpreter looks for it */
+	dev_t device;	    /* what it was; another thing in its place is not shown */
+	ino_t inode;
 };
 
 struct view_plan {
-	struct view_dir dirs[VIEW_MAX_DIRS];
+	struct view_path paths[VIEW_MAX_PATHS];
 	size_t n;
 };
 
@@ -49,7 +53,8 @@ int view_root(void);
 int view_pivot(void);
 /* Mounts the workspace's tmpfs (tmp_bytes large) at /sandbox, /tmp, /var/tmp and /dev/shm. */
 int view_workspace(uint64_t tmp_bytes);
-/* Binds the system's and the plan's directories and makes every mount of them read-only, nosuid and nodev. */
+/* Binds what the system has and what the plan names, and makes every mount of it read-only, nosuid and nodev. -ESTALE
+ * when something of the plan is not what it was. */
 int view_system(const struct view_plan *plan);
 int view_devices(void);
 /* Mounts a fresh /proc, read-only. Must come while the old root is there: the kernel wants to see an unmasked /proc

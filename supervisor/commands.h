@@ -22,7 +22,7 @@ struct run_options {
 	int code_fd;	    /* opened before the change of user; borrowed */
 	bool code_is_stdin; /* FILE was "-": the program gets an empty stdin */
 	bool json;	    /* print the tool's structured content, or its error result */
-	double timeout_s;   /* as asked for, a whole number, clamped as the tool does it; 0: the default */
+	double timeout_s; /* as asked for, a whole number, clamped as the tool does it; 0: the default */
 };
 
 /* Runs one program through the same worker and sandbox. When it has ended, prints its stdout and stderr, byte for byte up

@@ -17,8 +17,9 @@
 	"\"timed_out\":{\"type\":\"boolean\"},"                                                    \
 	"\"limit\":{\"type\":[\"string\",\"null\"],\"enum\":[\"wall_time\",\"cpu_time\","          \
 	"\"memory\",\"processes\",\"disk\",\"output\",null],"                                      \
-	"\"description\":\"the limit that ended the program or cut its output\"},"                 \
-	"\"signal\":{\"type\":[\"string\",\"null\"]},"                                             \
+	"\"description\":\"the limit that ended the program or cut its output; null when none\"}," \
+	"\"signal\":{\"type\":[\"string\",\"null\"],"                                              \
+	"\"description\":\"the signal that ended the program, such as SIGSEGV; null when none\"}," \
 	"\"warnings\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}},"                      \
 	"\"required\":[\"stdout\",\"stderr\",\"exit_code\",\"duration_ms\",\"truncated\","         \
 	"\"timed_out\",\"limit\",\"signal\",\"warnings\"]}"
@@ -43,17 +44,20 @@ static void add_description(struct buf *out, const struct config *config)
 	buf_printf(
 		&text,
 		"Runs Python 3 source as the script main.py in a fresh sandbox and returns stdout, "
-		"stderr and the exit code. No network (no pip install), no files of the host, and "
-		"nothing persists between calls. There are no input files: pass text by stdin. "
-		"Print what you want to see. Writable are /sandbox (the working directory) and "
-		"/tmp: %s together. ",
+		"stderr and the exit code. No network, no files of the host, no input files: pass "
+		"text by stdin. Modules: the standard library and what the owner of the server "
+		"installed; no pip. Nothing persists between calls, and background processes end "
+		"with the main program. Print what you want to see. Writable are /sandbox (the "
+		"working directory) and /tmp: %s together. ",
 		exec_tool_size(tmp, config->limits.tmp_bytes));
 	buf_printf(
 		&text,
 		"Limits: %u s wall clock by default, up to %u s by timeout_s (many clients give up "
-		"after 60 s); %s of memory; %s of output.",
+		"after 60 s); %s of memory; %u %s; %u processes and threads; %s of output. Why a "
+		"program was stopped is in limit and warnings.",
 		config->default_timeout_s, config->max_timeout_s,
-		exec_tool_size(memory, config->limits.memory_bytes),
+		exec_tool_size(memory, config->limits.memory_bytes), config->limits.cpus,
+		config->limits.cpus == 1 ? "CPU" : "CPUs", config->limits.max_processes,
 		exec_tool_size(output, config->max_output_bytes));
 	quote_and_clear(out, &text);
 }

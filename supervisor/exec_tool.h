@@ -23,10 +23,12 @@ cJSON *exec_tool_describe(const struct config *config, bool with_output);
 int exec_tool_arguments(const struct config *config, const struct rpc_message *message,
 			struct call_request *request, struct buf *error);
 
-/* The result object of tools/call for an outcome; request gives the warnings. with_structured: false for revisions
- * before 2025-06-18. Returns a new tree, or NULL when memory is out. */
-cJSON *exec_tool_result(const struct config *config, const struct call_request *request,
-			const struct outcome *outcome, bool with_structured);
+/* Appends the members of the result of tools/call, as JSON text for it can be large; request gives the warnings. The run's
+ * member of _meta is apart. with_structured: false for revisions before 2025-06-18. Only for OUTCOME_DONE. */
+void exec_tool_content(struct buf *out, const struct config *config,
+		       const struct call_request *request, const struct outcome *outcome,
+		       bool with_structured);
+void exec_tool_meta(struct buf *out, const struct outcome *outcome);
 
 /* Appends the structured content alone, as JSON: what `mcp-exec run --json` prints. Only for OUTCOME_DONE. */
 void exec_tool_structured(struct buf *out, const struct config *config,

@@ -36,9 +36,9 @@ static bool is_blank(const struct buf *text)
 /* What to send, in the text of an error: with the argument that it is about. */
 static const char *example_for(const char *name)
 {
-	return strcmp(name, "stdin") == 0 ?
-		       "{\"code\": \"print(input())\", \"stdin\": \"some text\"}" :
-		       EXAMPLE;
+	return strcmp(name, "stdin") == 0
+		       ? "{\"code\": \"print(input())\", \"stdin\": \"some text\"}"
+		       : EXAMPLE;
 }
 
 /* Reads the string value of an argument. Returns 0, -EINVAL with a text in error, or -ENOMEM. */

@@ -104,8 +104,7 @@ static const char *nearest(const char *name)
 static const char *meant_by(const char *name, const cJSON *arguments)
 {
 	const char *near = nearest(name);
-	const cJSON *there =
-		near ? cJSON_GetObjectItemCaseSensitive(arguments, near) : NULL;
+	const cJSON *there = near ? cJSON_GetObjectItemCaseSensitive(arguments, near) : NULL;
 
 	return there && !cJSON_IsNull(there) ? NULL : near;
 }
@@ -150,7 +149,8 @@ void exec_tool_suggest_code(const cJSON *arguments, struct buf *error)
 
 	cJSON_ArrayForEach(item, arguments)
 	{
-		const char *near = is_known(item->string) ? NULL : meant_by(item->string, arguments);
+		const char *near =
+			is_known(item->string) ? NULL : meant_by(item->string, arguments);
 
 		if (!near || strcmp(near, "code") != 0 || strlen(item->string) > MAX_SHOWN_BYTES)
 			continue;

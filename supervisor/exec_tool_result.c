@@ -150,13 +150,12 @@ static void add_layers(struct buf *out, const char *key, uint32_t layers, bool a
 	buf_add_byte(out, ']');
 }
 
-/* What a model need not read. */
-static void add_meta(struct buf *out, const struct outcome *outcome)
+void exec_tool_meta(struct buf *out, const struct outcome *outcome)
 {
 	const struct frame_done *done = &outcome->done;
 
 	buf_printf(out,
-		   "{\"cpu_ms\":%" PRIu64 ",\"peak_memory_bytes\":%" PRIu64
+		   "\"" RUN_META_KEY "\":{\"cpu_ms\":%" PRIu64 ",\"peak_memory_bytes\":%" PRIu64
 		   ",\"queue_ms\":%" PRIu64,
 		   (done->cpu_us + 500) / 1000, done->peak_rss_bytes,
 		   (outcome->queue_us + 500) / 1000);
@@ -173,47 +172,22 @@ static void add_content(struct buf *out, const char *text, size_t len)
 	buf_add_string(out, "}]");
 }
 
-/* Adds JSON text as a member, byte for byte. Returns whether memory sufficed. */
-static bool add_raw(cJSON *object, const char *name, struct buf *text)
-{
-	buf_add_byte(text, '\0');
-	return !text->error && cJSON_AddRawToObject(object, name, text->data);
-}
-
-static bool build_done(cJSON *result, const struct config *config,
+void exec_tool_content(struct buf *out, const struct config *config,
 		       const struct call_request *request, const struct outcome *outcome,
 		       bool with_structured)
 {
 	_cleanup_(buf_clear) struct buf structured = BUF_INIT;
-	_cleanup_(buf_clear) struct buf content = BUF_INIT;
-	_cleanup_(buf_clear) struct buf meta = BUF_INIT;
 
 	exec_tool_structured(&structured, config, request, outcome);
-	if (structured.error)
-		return false;
-	add_content(&content, structured.data, structured.len);
-	add_meta(&meta, outcome);
-	return add_raw(result, "content", &content) &&
-	       (!with_structured || add_raw(result, "structuredContent", &structured)) &&
-	       cJSON_AddFalseToObject(result, "isError") &&
-	       add_raw(cJSON_AddObjectToObject(result, "_meta"), RUN_META_KEY, &meta);
-}
-
-cJSON *exec_tool_result(const struct config *config, const struct call_request *request,
-			const struct outcome *outcome, bool with_structured)
-{
-	_cleanup_(buf_clear) struct buf failure = BUF_INIT;
-	cJSON *result;
-
-	if (outcome->kind != OUTCOME_DONE) {
-		exec_tool_failure(&failure, config, outcome);
-		return failure.error ? NULL : exec_tool_error(failure.data, failure.len);
+	buf_add_string(out, "\"content\":");
+	add_content(out, structured.data, structured.len);
+	if (with_structured) {
+		buf_add_string(out, ",\"structuredContent\":");
+		buf_add(out, structured.data, structured.len);
 	}
-	result = cJSON_CreateObject();
-	if (build_done(result, config, request, outcome, with_structured))
-		return result;
-	cJSON_Delete(result);
-	return NULL;
+	buf_add_string(out, ",\"isError\":false");
+	if (structured.error)
+		out->error = structured.error;
 }
 
 static void add_remedy(struct buf *out, const struct config *config, const struct outcome *outcome)
@@ -240,8 +214,7 @@ void exec_tool_failure(struct buf *out, const struct config *config, const struc
 			"may have had effects; call again if that is safe.");
 		break;
 	case OUTCOME_BUSY:
-		buf_printf(out,
-			   "Busy: the queue is full (%u %s). Nothing was run; try later.",
+		buf_printf(out, "Busy: the queue is full (%u %s). Nothing was run; try later.",
 			   config->max_queue, config->max_queue == 1 ? "call waits" : "calls wait");
 		break;
 	case OUTCOME_DONE:
@@ -256,7 +229,9 @@ cJSON *exec_tool_error(const char *text, size_t len)
 	cJSON *result = cJSON_CreateObject();
 
 	add_content(&content, text, len);
-	if (add_raw(result, "content", &content) && cJSON_AddTrueToObject(result, "isError"))
+	buf_add_byte(&content, '\0');
+	if (!content.error && cJSON_AddRawToObject(result, "content", content.data) &&
+	    cJSON_AddTrueToObject(result, "isError"))
 		return result;
 	cJSON_Delete(result);
 	return NULL;

@@ -247,8 +247,9 @@ static void say_unknown(const char *user, int r, char *error, size_t size)
 			 "machine; it must be a name or a number.",
 			 shown);
 	else
-		snprintf(error, size, "The user \"%s\" of MCP_EXEC_USER (--user) cannot be looked "
-				      "up: %s.",
+		snprintf(error, size,
+			 "The user \"%s\" of MCP_EXEC_USER (--user) cannot be looked "
+			 "up: %s.",
 			 shown, strerror(-r));
 }
 

@@ -87,12 +87,8 @@ static int read_config(struct config *config, struct options *options)
  * /dev/fd/N. A system that cannot do it is told so by the worker. */
 static void close_others(const struct resources *resources)
 {
-	const int keep[] = {STDIN_FILENO,
-			    STDOUT_FILENO,
-			    STDERR_FILENO,
-			    log_descriptor(),
-			    resources->code_fd,
-			    resources->spec.worker_fd};
+	const int keep[] = {STDIN_FILENO,     STDOUT_FILENO,	  STDERR_FILENO,
+			    log_descriptor(), resources->code_fd, resources->spec.worker_fd};
 
 	(void)fds_close_all_but(keep, sizeof(keep) / sizeof(keep[0]));
 }

@@ -31,7 +31,7 @@ void mcp_end(struct mcp *mcp, struct session *session);
  * every few seconds). To be called twice a second or so. */
 void mcp_tick(struct session *session);
 
-/* Answers a message that was too long to be kept, even in part. */
+/* Answers a message that there was no memory for. */
 void mcp_refuse_long(struct mcp *mcp, struct session *session);
 
 #endif

@@ -76,12 +76,27 @@ static void forget(struct call *call)
 	call_free(call);
 }
 
+static void reply_tool_error(const struct mcp_reply *reply, const struct buf *text)
+{
+	mcp_reply_result(reply, text->error ? NULL : exec_tool_error(text->data, text->len));
+}
+
 static void on_ended(struct call *call, const struct outcome *outcome)
 {
-	struct pending *pending = call->ctx;
+	const struct pending *pending = call->ctx;
+	_cleanup_(buf_clear) struct buf text = BUF_INIT;
 
-	mcp_reply_result(&pending->reply, exec_tool_result(pending->mcp->config, &call->request,
-							   outcome, pending->with_structured));
+	if (outcome->kind == OUTCOME_DONE) {
+		mcp_reply_begin(&pending->reply, &text);
+		exec_tool_content(&text, pending->mcp->config, &call->request, outcome,
+				  pending->with_structured);
+		mcp_reply_meta(&text);
+		exec_tool_meta(&text, outcome);
+		mcp_reply_end(&pending->reply, &text);
+	} else {
+		exec_tool_failure(&text, pending->mcp->config, outcome);
+		reply_tool_error(&pending->reply, &text);
+	}
 	forget(call);
 }
 
@@ -120,13 +135,13 @@ static void start(const struct mcp_request *request)
 	call_free(call);
 	log_event(LOG_INFO, "exec.refused", LOG_ERRNO("errno", err));
 	if (err == -EFBIG)
-		buf_add_string(&error, "The server may not write files as large as this call. "
-				       "Nothing was run; raise its limit on file size (ulimit -f).");
+		buf_add_string(&error,
+			       "The server may not write files as large as this call. "
+			       "Nothing was run; raise its limit on file size (ulimit -f).");
 	else if (err != -EINVAL)
 		buf_add_string(&error, "The server is short of memory or descriptors. Nothing was "
 				       "run; try later.");
-	mcp_reply_result(&request->reply,
-			 error.error ? NULL : exec_tool_error(error.data, error.len));
+	reply_tool_error(&request->reply, &error);
 }
 
 static void refuse_tool(const struct mcp_request *request, const char *name)

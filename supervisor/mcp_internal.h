@@ -30,6 +30,11 @@ struct mcp_request {
 /* Answers with result, which it takes; NULL (memory is out) becomes an error. The modern era's
  * members are added. */
 void mcp_reply_result(const struct mcp_reply *reply, cJSON *result);
+/* Answers with a result that is written as text: begin appends its start, then come its members but for _meta, then
+ * mcp_reply_meta and the members of that, and mcp_reply_end adds those of the modern era and sends it. */
+void mcp_reply_begin(const struct mcp_reply *reply, struct buf *out);
+void mcp_reply_meta(struct buf *out);
+void mcp_reply_end(const struct mcp_reply *reply, struct buf *out);
 /* Answers with an error; data is borrowed and may be NULL. */
 void mcp_reply_error(const struct mcp_reply *reply, int code, const char *message,
 		     const cJSON *data);

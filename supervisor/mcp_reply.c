@@ -1,22 +1,27 @@
 /* mcp_reply - answers in the form of their era. */
+#include <stdlib.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/version.h"
 #include "supervisor/mcp_internal.h"
 
 #define SERVER_INFO_KEY "io.modelcontextprotocol/serverInfo"
+#define SERVER_INFO "{\"name\":\"" MCP_EXEC_NAME "\",\"version\":\"" MCP_EXEC_VERSION "\"}"
+/* An answer beyond this leaves holes in the heap that are worth giving back. */
+#define LARGE_BYTES ((size_t)1024 * 1024)
 
 /* _meta may be there already. */
 static bool add_server_info(cJSON *result)
 {
 	cJSON *meta = cJSON_GetObjectItemCaseSensitive(result, "_meta");
-	cJSON *info;
 
 	if (!meta)
 		meta = cJSON_AddObjectToObject(result, "_meta");
-	info = cJSON_AddObjectToObject(meta, SERVER_INFO_KEY);
-	return cJSON_AddStringToObject(info, "name", MCP_EXEC_NAME) &&
-	       cJSON_AddStringToObject(info, "version", MCP_EXEC_VERSION);
+	return cJSON_AddRawToObject(meta, SERVER_INFO_KEY, SERVER_INFO);
 }
 
 /* An answer which even this little memory is missing for is lost. */
@@ -24,6 +29,13 @@ static void send_answer(const struct mcp_reply *reply, const struct buf *out)
 {
 	if (out->error == 0)
 		session_answer(reply->session, reply->batch, out->data, out->len);
+}
+
+static void give_back(void)
+{
+#ifdef __GLIBC__
+	malloc_trim(0);
+#endif
 }
 
 void mcp_reply_result(const struct mcp_reply *reply, cJSON *result)
@@ -42,6 +54,36 @@ void mcp_reply_result(const struct mcp_reply *reply, cJSON *result)
 		rpc_error(&out, reply->id, RPC_INTERNAL_ERROR, "out of memory", NULL);
 	}
 	send_answer(reply, &out);
+}
+
+void mcp_reply_begin(const struct mcp_reply *reply, struct buf *out)
+{
+	rpc_result_head(out, reply->id);
+	buf_add_byte(out, '{');
+}
+
+void mcp_reply_meta(struct buf *out)
+{
+	buf_add_string(out, ",\"_meta\":{");
+}
+
+void mcp_reply_end(const struct mcp_reply *reply, struct buf *out)
+{
+	bool large = out->len > LARGE_BYTES;
+
+	if (reply->modern)
+		buf_add_string(out, ",\"" SERVER_INFO_KEY "\":" SERVER_INFO
+				    "},\"resultType\":\"complete\"}}");
+	else
+		buf_add_string(out, "}}}");
+	if (out->error) {
+		buf_clear(out);
+		rpc_error(out, reply->id, RPC_INTERNAL_ERROR, "out of memory", NULL);
+	}
+	send_answer(reply, out);
+	buf_clear(out);
+	if (large)
+		give_back();
 }
 
 void mcp_reply_error(const struct mcp_reply *reply, int code, const char *message,

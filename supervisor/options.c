@@ -329,7 +329,7 @@ void options_help(FILE *out)
 	      "  mcp-exec run FILE|- [--json] [--timeout N]  run one program in a sandbox\n"
 	      "  mcp-exec check [--strict]                   build a sandbox and show its walls\n"
 	      "  mcp-exec --print-policy                     show every rule of the sandbox\n"
-	      "  mcp-exec --version | --help\n\n"
+	      "  mcp-exec --version | --help                 also -V and -h\n\n"
 	      "Settings: a flag (--name value or --name=value) wins over its variable; an empty "
 	      "one "
 	      "counts as\nnot set. Defaults are in parentheses.\n\n",
@@ -338,6 +338,6 @@ void options_help(FILE *out)
 		help_setting(out, setting);
 	fputs("\nExit codes of run: the program's own, 128+N when signal N ended it, 124 when it "
 	      "timed out,\n64 for bad usage, 66 when FILE cannot be read, 69 when there is no "
-	      "sandbox. 78: a bad setting.\n",
+	      "sandbox, 70 for a failure of\nour own. 78: a bad setting.\n",
 	      out);
 }

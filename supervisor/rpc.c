@@ -214,10 +214,15 @@ static void add_tree(struct buf *out, const cJSON *tree)
 		out->error = out->error ? out->error : -ENOMEM;
 }
 
-void rpc_result(struct buf *out, struct slice id, const cJSON *result)
+void rpc_result_head(struct buf *out, struct slice id)
 {
 	add_head(out, id);
 	buf_add_string(out, ",\"result\":");
+}
+
+void rpc_result(struct buf *out, struct slice id, const cJSON *result)
+{
+	rpc_result_head(out, id);
 	add_tree(out, result);
 	buf_add_byte(out, '}');
 }

@@ -52,6 +52,9 @@ void rpc_clear(struct rpc_message *message);
 /* Appends {"jsonrpc":"2.0","id":…,"result":…}. result is borrowed. An absent id is written as null. */
 void rpc_result(struct buf *out, struct slice id, const cJSON *result);
 
+/* Appends {"jsonrpc":"2.0","id":…,"result": for a result that is written by others, and a last }. */
+void rpc_result_head(struct buf *out, struct slice id);
+
 /* Appends {"jsonrpc":"2.0","id":…,"error":{"code":…,"message":…,"data":…}}. data is borrowed and may be NULL. */
 void rpc_error(struct buf *out, struct slice id, int code, const char *message, const cJSON *data);
 

@@ -190,8 +190,9 @@ static bool arrange_descriptors(struct launch *launch)
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	launch->worker_fd = spare_worker;
-	return spare_sock >= 0 && spare_worker >= 0 && null >= 0 && dup2(log_descriptor(), 2) == 2 &&
-	       dup2(null, 0) == 0 && dup2(null, 1) == 1 && dup2(spare_sock, WORKER_SOCKET) == WORKER_SOCKET;
+	return spare_sock >= 0 && spare_worker >= 0 && null >= 0 &&
+	       dup2(log_descriptor(), 2) == 2 && dup2(null, 0) == 0 && dup2(null, 1) == 1 &&
+	       dup2(spare_sock, WORKER_SOCKET) == WORKER_SOCKET;
 }
 
 /* In the child. A session of its own keeps a terminal's ^C from the worker, so that the supervisor can end it in order;

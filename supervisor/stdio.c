@@ -35,11 +35,16 @@
 #define WRITE_BYTES 4096 /* PIPE_BUF */
 #define PAUSE_BYTES ((size_t)16 * 1024 * 1024)
 #define RESUME_BYTES ((size_t)1024 * 1024)
+#define KEPT_BYTES ((size_t)1024 * 1024)
 #define TICK_MS 500
 #define PAUSED_TICK_MS 100
 #define LAST_ANSWERS_MS 1000
 #define LAST_TICK_MS 50
 #define LAST_FLUSH_MS 100
+/* A reader that goes on reading gets the bytes that are there, for so long after the last answers, unless it stops for
+ * a while. */
+#define LAST_BYTES_MS 4000
+#define LAST_PAUSE_MS 500
 
 enum { ON_TERM, ON_INT, ON_HUP, ON_INPUT, ON_OUTPUT, ON_PARENT, ON_TICK, N_EVENTS };
 
@@ -56,10 +61,13 @@ struct stdio {
 	bool output_is_socket;
 	bool paused; /* the client does not read its answers: nothing new is read or started */
 	bool input_ended;
-	uint64_t last_ms; /* after the end of input: when to stop waiting */
-	bool leaving;	  /* a signal came or the parent is gone: end at once */
-	bool reader_gone; /* the same, and nothing can be written */
-	bool broken;	  /* the same, because memory is out */
+	uint64_t last_ms;    /* after the end of input: when to stop waiting for answers */
+	uint64_t written_ms; /* when the reader last took something */
+	bool given_up;	     /* calls that were not answered never will be */
+	size_t pending;	     /* how many these were */
+	bool leaving;	     /* a signal came or the parent is gone: end at once */
+	bool reader_gone;    /* the same, and nothing can be written */
+	bool broken;	     /* the same, because memory is out */
 };
 
 static size_t waiting_bytes(const struct stdio *stdio)
@@ -103,10 +111,13 @@ static void send_message(void *ctx, const char *text, size_t len)
 		event_add(stdio->events[ON_OUTPUT], NULL);
 }
 
-/* Moves what is left to the front, rarely: each move costs as much as there is. */
+/* Moves what is left to the front, rarely: each move costs as much as there is. What one large answer needed is not kept
+ * for ever. */
 static void forget_sent(struct stdio *stdio)
 {
-	if (stdio->sent == stdio->out.len)
+	if (stdio->sent == stdio->out.len && stdio->out.capacity > KEPT_BYTES)
+		buf_clear(&stdio->out);
+	else if (stdio->sent == stdio->out.len)
 		buf_reset(&stdio->out);
 	else if (stdio->sent >= stdio->out.len / 2)
 		buf_consume(&stdio->out, stdio->sent);
@@ -127,8 +138,10 @@ static void write_some(struct stdio *stdio)
 		n = write(STDOUT_FILENO, data, len < WRITE_BYTES ? len : WRITE_BYTES);
 	if (n < 0 && errno != EAGAIN && errno != EINTR)
 		stdio->reader_gone = true;
-	if (n > 0)
+	if (n > 0) {
 		stdio->sent += (size_t)n;
+		stdio->written_ms = clock_ms();
+	}
 	forget_sent(stdio);
 }
 
@@ -183,23 +196,43 @@ static void end_input(struct stdio *stdio)
 	lines_end(&stdio->lines, handle_line, stdio);
 }
 
-static void on_input(evutil_socket_t fd, short what, void *ctx)
+/* Takes what is there. Returns how much that was, 0 at the end, -1 when there is nothing yet. */
+static int read_some(struct stdio *stdio)
 {
-	struct stdio *stdio = ctx;
 	char data[READ_BYTES];
 	ssize_t n;
 
-	(void)what;
-	if (stdio->input_is_socket)
-		n = recv(fd, data, sizeof(data), MSG_DONTWAIT);
-	else
-		n = read(fd, data, sizeof(data));
+	do {
+		if (stdio->input_is_socket)
+			n = recv(STDIN_FILENO, data, sizeof(data), MSG_DONTWAIT);
+		else
+			n = read(STDIN_FILENO, data, sizeof(data));
+	} while (n < 0 && errno == EINTR);
 	if (n > 0)
 		lines_feed(&stdio->lines, data, (size_t)n, handle_line, stdio);
-	else if (n == 0 || (errno != EAGAIN && errno != EINTR))
+	if (n < 0)
+		return errno == EAGAIN ? -1 : 0;
+	return (int)n;
+}
+
+static void on_input(evutil_socket_t fd, short what, void *ctx)
+{
+	struct stdio *stdio = ctx;
+
+	(void)fd;
+	(void)what;
+	if (read_some(stdio) == 0)
 		end_input(stdio);
 	if (waiting_bytes(stdio) > PAUSE_BYTES)
 		set_paused(stdio, true);
+}
+
+/* Nobody can write any more, so reading does not wait, and there is no more than a pipe or socket holds. */
+static void drain_input(struct stdio *stdio)
+{
+	while (read_some(stdio) > 0)
+		continue;
+	end_input(stdio);
 }
 
 /*** Ends ***/
@@ -211,6 +244,16 @@ static void on_leave(evutil_socket_t fd, short what, void *ctx)
 	(void)fd;
 	(void)what;
 	stdio->leaving = true;
+}
+
+/* What runs or waits is killed without an answer. */
+static void give_up(struct stdio *stdio)
+{
+	if (stdio->given_up)
+		return;
+	stdio->given_up = true;
+	stdio->pending = dispatch_pending(stdio->mcp.dispatch);
+	mcp_end(&stdio->mcp, stdio->session);
 }
 
 /* While paused nobody reads stdin, so its end would not be seen. */
@@ -226,19 +269,25 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 		mcp_tick(stdio->session);
 	if (waiting_bytes(stdio) > PAUSE_BYTES)
 		set_paused(stdio, true);
-	if (stdio->paused && is_gone(STDIN_FILENO))
-		end_input(stdio);
+	if (stdio->paused && !stdio->input_ended && is_gone(STDIN_FILENO))
+		drain_input(stdio);
+	if (stdio->input_ended && clock_ms() >= stdio->last_ms)
+		give_up(stdio);
 }
 
 static bool finished(const struct stdio *stdio)
 {
+	uint64_t now = clock_ms();
+	bool answered = stdio->given_up || dispatch_pending(stdio->mcp.dispatch) == 0;
+
 	if (stdio->leaving || stdio->reader_gone || stdio->broken)
 		return true;
 	if (!stdio->input_ended)
 		return false;
-	if (dispatch_pending(stdio->mcp.dispatch) == 0 && waiting_bytes(stdio) == 0)
+	if (answered && waiting_bytes(stdio) == 0)
 		return true;
-	return clock_ms() >= stdio->last_ms;
+	return now >= stdio->last_ms &&
+	       (now >= stdio->written_ms + LAST_PAUSE_MS || now >= stdio->last_ms + LAST_BYTES_MS);
 }
 
 static void flush_rest(struct stdio *stdio)
@@ -276,6 +325,14 @@ static void watch_parent(struct stdio *stdio)
 		event_add(stdio->events[ON_PARENT], NULL);
 }
 
+/* nohup(1) means it. */
+static bool is_ignored(int number)
+{
+	struct sigaction action;
+
+	return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 /* EV_FEATURE_FDS: stdin may be a file, which epoll refuses. */
 static struct event_base *make_base(void)
 {
@@ -301,7 +358,7 @@ static int add_events(struct stdio *stdio)
 	events[ON_OUTPUT] = event_new(base, STDOUT_FILENO, EV_WRITE | EV_PERSIST, on_output, stdio);
 	events[ON_TICK] = event_new(base, -1, EV_PERSIST, on_tick, stdio);
 	for (int i = 0; i < N_EVENTS; i++) {
-		if (i == ON_PARENT)
+		if (i == ON_PARENT || (i == ON_HUP && is_ignored(SIGHUP)))
 			continue;
 		if (events[i] == NULL || event_add(events[i], NULL) < 0)
 			return -ENOMEM;
@@ -356,8 +413,9 @@ int stdio_serve(const struct config *config, const struct spawn_spec *spec)
 	}
 	while (!finished(&stdio))
 		event_base_loop(stdio.base, EVLOOP_ONCE);
+	give_up(&stdio);
 	flush_rest(&stdio);
 	log_event(LOG_INFO, "stdio.end", LOG_BOOL("input_ended", stdio.input_ended),
-		  LOG_U64("pending", dispatch_pending(stdio.mcp.dispatch)));
+		  LOG_U64("pending", stdio.pending), LOG_U64("unsent", waiting_bytes(&stdio)));
 	return stdio.broken ? EXIT_INTERNAL : 0;
 }

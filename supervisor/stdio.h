@@ -1,7 +1,9 @@
 /* stdio - the transport an IDE uses: one JSON message a line, answers on stdout, nothing else there, ever.
  *
- * End of input: calls that were read get one second, then what runs is killed without an answer; stdout is flushed; exit
- * 0. When the reader of stdout is gone (EPIPE, POLLERR), the parent has died (pidfd), or SIGTERM or SIGINT came: at once.
+ * End of input: calls that were read get one second, then what runs is killed without an answer. A reader that is still
+ * reading then gets the answers that are there, for up to four seconds more; exit 0. When the reader of stdout is gone
+ * (EPIPE, POLLERR), the parent has died (pidfd), or SIGTERM, SIGINT or SIGHUP came: at once. A SIGHUP that was ignored
+ * when we were started, as by nohup(1), stays ignored.
  * A line longer than a message may be is dropped up to its newline and answered with an error.
  */
 #ifndef SUPERVISOR_STDIO_H

@@ -213,5 +213,5 @@ void check_interpreter(const struct interpreter *interpreter)
 		printf("note   programs do not see %s: %s\n", interpreter->left_out[i].path,
 		       interpreter->left_out[i].why);
 	for (size_t i = 0; i < interpreter->view.n; i++)
-		printf("note   programs see %s, read-only\n", interpreter->view.dirs[i].target);
+		printf("note   programs see %s, read-only\n", interpreter->view.paths[i].target);
 }

@@ -12,14 +12,21 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/log.h"
 #include "worker/interpreter_ask.h"
 
 #define OLDEST 0x030800U /* Python 3.8 */
+/* How long one candidate may think, and all of them: the supervisor gives a worker 20 s to be ready. */
+#define ASK_MS 5000
+#define ASK_ALL_MS 15000
 #define FALLBACK_PATH "/usr/local/bin:/usr/bin"
 
 static void note(struct interpreter_note *notes, size_t *n, const char *path, const char *why)
 {
+	for (size_t i = 0; i < *n; i++)
+		if (!strcmp(notes[i].path, path))
+			return;
 	if (*n < INTERPRETER_NOTES && (notes[*n].path = strdup(path)))
 		notes[(*n)++].why = why;
 }
@@ -57,21 +64,31 @@ static bool is_somebodys_home(const char *dir)
 	return slash && slash - dir == (ptrdiff_t)strlen("/home") && is_within(dir, "/home");
 }
 
-/* A directory that must not be shown to runs as a whole: it is, or holds, the user's home, or a directory of the system
- * that is no interpreter's own. */
+/* Nothing of an interpreter can be at or below one of these. */
+static bool is_systems_own(const char *dir)
+{
+	static const char *const own[] = {"/boot", "/dev", "/etc", "/proc", "/run", "/sys"};
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+		if (is_within(dir, own[i]))
+			return true;
+	return false;
+}
+
+/* A directory that is no interpreter's own: it is, or holds, the user's home, or a directory of the system. */
 static bool is_unsafe(const char *dir)
 {
-	static const char *const never[] = {"/bin",  "/boot",	 "/dev",    "/etc", "/home",
-					    "/lib",  "/media",	 "/mnt",    "/opt", "/proc",
-					    "/root", "/run",	 "/sbin",   "/srv", "/sys",
-					    "/tmp",  "/var/tmp", "/sandbox"};
+	static const char *const never[] = {"/bin",	  "/home",    "/lib",	  "/media",
+					    "/mnt",	  "/opt",     "/root",	  "/sbin",
+					    "/srv",	  "/tmp",     "/var/lib", "/var/log",
+					    "/var/spool", "/var/tmp", "/sandbox"};
 	const struct passwd *pw = getpwuid(geteuid());
 
 	for (size_t i = 0; i < sizeof(never) / sizeof(*never); i++)
 		if (is_within(never[i], dir))
 			return true;
-	return is_somebodys_home(dir) || is_or_holds_home(dir, getenv("HOME")) ||
-	       (pw && is_or_holds_home(dir, pw->pw_dir));
+	return is_systems_own(dir) || strstr(dir, "/..") || is_somebodys_home(dir) ||
+	       is_or_holds_home(dir, getenv("HOME")) || (pw && is_or_holds_home(dir, pw->pw_dir));
 }
 
 static bool is_in_view(const struct interpreter *interpreter, const char *path)
@@ -79,23 +96,27 @@ static bool is_in_view(const struct interpreter *interpreter, const char *path)
 	if (is_within(path, "/usr"))
 		return true;
 	for (size_t i = 0; i < interpreter->view.n; i++)
-		if (is_within(path, interpreter->view.dirs[i].target))
+		if (is_within(path, interpreter->view.paths[i].target))
 			return true;
 	return false;
 }
 
-static int add_dir(struct interpreter *interpreter, const char *source, const char *target)
+static bool add_path(struct interpreter *interpreter, const char *source, const char *target)
 {
 	struct view_plan *view = &interpreter->view;
+	struct view_path *path = &view->paths[view->n];
+	struct stat status;
 
 	if (is_in_view(interpreter, target))
-		return 0;
-	if (view->n == VIEW_MAX_DIRS)
-		return -1;
-	view->dirs[view->n].source = strdup(source);
-	view->dirs[view->n].target = strdup(target);
+		return true;
+	if (view->n == VIEW_MAX_PATHS || lstat(source, &status))
+		return false;
+	path->source = strdup(source);
+	path->target = strdup(target);
+	path->device = status.st_dev;
+	path->inode = status.st_ino;
 	view->n++;
-	return view->dirs[view->n - 1].source && view->dirs[view->n - 1].target ? 0 : -1;
+	return path->source && path->target;
 }
 
 /* Puts a directory into the view under its own name and under its real one. Returns whether it is there now. */
@@ -105,17 +126,100 @@ static bool show(struct interpreter *interpreter, const char *dir)
 
 	if (!realpath(dir, real) || is_unsafe(real) || is_unsafe(dir))
 		return false;
-	return add_dir(interpreter, real, dir) == 0 && add_dir(interpreter, real, real) == 0;
+	return add_path(interpreter, real, dir) && add_path(interpreter, real, real);
 }
 
+/* A link within the prefix is shown as the link it is; one that leads elsewhere, as what it leads to. */
+static bool show_linked(struct interpreter *interpreter, const char *prefix, const char *source,
+			const char *target)
+{
+	char real[PATH_MAX];
+
+	if (!realpath(source, real))
+		return true;
+	if (is_within(real, prefix) || is_in_view(interpreter, real))
+		return add_path(interpreter, source, target) &&
+		       add_path(interpreter, source, source);
+	return !is_unsafe(real) && add_path(interpreter, real, target) &&
+	       add_path(interpreter, real, real);
+}
+
+/* One part of a prefix, under its own name and under its real one. */
+static bool show_part(struct interpreter *interpreter, const char *prefix, const char *real_prefix,
+		      const char *name)
+{
+	char target[PATH_MAX], source[PATH_MAX];
+	struct stat status;
+
+	if (snprintf(target, sizeof(target), "%s/%s", prefix, name) >= (int)sizeof(target) ||
+	    snprintf(source, sizeof(source), "%s/%s", real_prefix, name) >= (int)sizeof(source))
+		return false;
+	if (lstat(source, &status))
+		return true;
+	if (S_ISLNK(status.st_mode))
+		return show_linked(interpreter, real_prefix, source, target);
+	return add_path(interpreter, source, target) && add_path(interpreter, source, source);
+}
+
+static bool is_link(const char *prefix, const char *name)
+{
+	char path[PATH_MAX];
+	struct stat status;
+
+	snprintf(path, sizeof(path), "%s/%s", prefix, name);
+	return !lstat(path, &status) && S_ISLNK(status.st_mode);
+}
+
+/* A virtual environment may have been made in the root of a project, which has a lib, an etc or a share of its own. */
+static bool show_environment(struct interpreter *interpreter, const char *prefix, const char *real)
+{
+	unsigned int minor = interpreter->version >> 8 & 0xff;
+	char lib[32], lib64[32];
+
+	snprintf(lib, sizeof(lib), "lib/python3.%u", minor);
+	snprintf(lib64, sizeof(lib64), "lib64/python3.%u", minor);
+	return show_part(interpreter, prefix, real, "bin") &&
+	       show_part(interpreter, prefix, real, "pyvenv.cfg") &&
+	       show_part(interpreter, prefix, real, lib) &&
+	       show_part(interpreter, prefix, real, is_link(real, "lib64") ? "lib64" : lib64);
+}
+
+static bool show_base(struct interpreter *interpreter, const char *prefix, const char *real)
+{
+	static const char *const parts[] = {"bin",   "lib",	"lib32", "lib64", "include",
+					    "share", "libexec", "etc",	 "ssl",	  "conda-meta"};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		if (!show_part(interpreter, prefix, real, parts[i]))
+			return false;
+	return true;
+}
+
+static bool show_prefix(struct interpreter *interpreter, const char *prefix,
+			bool (*parts)(struct interpreter *, const char *, const char *))
+{
+	char real[PATH_MAX];
+
+	if (is_within(prefix, "/usr") || !is_dir(prefix))
+		return true;
+	if (!realpath(prefix, real) || is_unsafe(real) || is_unsafe(prefix))
+		return false;
+	return parts(interpreter, prefix, real);
+}
+
+/* The base comes first: an environment's links lead into it. */
 static enum interpreter_reason show_prefixes(struct interpreter *interpreter,
 					     const struct ask_answer *answer)
 {
 	size_t position = 0;
 	const char *dir;
 
+	while ((dir = ask_next(answer, "base_prefix", &position)))
+		if (!show_prefix(interpreter, dir, show_base))
+			return INTERPRETER_UNSAFE_PREFIX;
+	position = 0;
 	while ((dir = ask_next(answer, "prefix", &position)))
-		if (is_dir(dir) && !show(interpreter, dir))
+		if (!show_prefix(interpreter, dir, show_environment))
 			return INTERPRETER_UNSAFE_PREFIX;
 	return INTERPRETER_OK;
 }
@@ -147,7 +251,7 @@ static void show_system_settings(struct interpreter *interpreter)
 
 	snprintf(dir, sizeof(dir), "/etc/python3.%u", interpreter->version >> 8 & 0xff);
 	if (is_dir(dir))
-		show(interpreter, dir);
+		add_path(interpreter, dir, dir);
 }
 
 static void note_left_out(struct interpreter *interpreter, const struct ask_answer *answer)
@@ -197,8 +301,8 @@ static enum interpreter_reason settle(struct interpreter *interpreter,
 static void forget_view(struct interpreter *interpreter)
 {
 	for (size_t i = 0; i < interpreter->view.n; i++) {
-		free((void *)(uintptr_t)interpreter->view.dirs[i].source);
-		free((void *)(uintptr_t)interpreter->view.dirs[i].target);
+		free((void *)(uintptr_t)interpreter->view.paths[i].source);
+		free((void *)(uintptr_t)interpreter->view.paths[i].target);
 	}
 	for (size_t i = 0; i < interpreter->n_left_out; i++)
 		free(interpreter->left_out[i].path);
@@ -208,7 +312,8 @@ static void forget_view(struct interpreter *interpreter)
 }
 
 /* Asked by its directory's real name: started as /bin/python3 it would take / for its prefix. */
-static enum interpreter_reason try(struct interpreter *interpreter, const char *path)
+static enum interpreter_reason try(struct interpreter *interpreter, const char *path,
+				   uint32_t timeout_ms)
 {
 	_cleanup_free_ struct ask_answer *answer = malloc(sizeof(*answer));
 	char dir[PATH_MAX], real[PATH_MAX], full[PATH_MAX];
@@ -221,7 +326,7 @@ static enum interpreter_reason try(struct interpreter *interpreter, const char *
 		return errno == EACCES ? INTERPRETER_NOT_RUNNABLE : INTERPRETER_NOT_FOUND;
 	if (!answer || access(path, X_OK) || is_dir(path) || !realpath(dir, real) ||
 	    snprintf(full, sizeof(full), "%s%s", real, slash) >= (int)sizeof(full) ||
-	    interpreter_ask(full, answer) < 0)
+	    interpreter_ask(full, timeout_ms, answer) < 0)
 		return INTERPRETER_NOT_RUNNABLE;
 	reason = settle(interpreter, answer);
 	if (reason != INTERPRETER_OK)
@@ -246,22 +351,31 @@ static const char *why(enum interpreter_reason reason)
 	return "it does not exist";
 }
 
+/* A search along PATH. */
+struct search {
+	struct interpreter *interpreter;
+	enum interpreter_reason nearest;
+	uint64_t until_ms;
+};
+
 /* Tries one candidate and remembers the reason of the one that came nearest. Returns whether it is the one. */
-static bool consider(struct interpreter *interpreter, const char *path,
-		     enum interpreter_reason *nearest)
+static bool consider(struct search *search, const char *path)
 {
-	enum interpreter_reason reason = try(interpreter, path);
+	struct interpreter *interpreter = search->interpreter;
+	uint64_t now_ms = clock_ms();
+	uint64_t left_ms = now_ms < search->until_ms ? search->until_ms - now_ms : 0;
+	enum interpreter_reason reason =
+		try(interpreter, path, left_ms < ASK_MS ? (uint32_t)left_ms : ASK_MS);
 
 	if (reason != INTERPRETER_NOT_FOUND && reason != INTERPRETER_OK)
 		note(interpreter->passed_over, &interpreter->n_passed_over, path, why(reason));
-	if (reason == INTERPRETER_OK || reason > *nearest)
-		*nearest = reason;
+	if (reason == INTERPRETER_OK || reason > search->nearest)
+		search->nearest = reason;
 	return reason == INTERPRETER_OK;
 }
 
 /* Looks for name in each directory of a colon-separated list. */
-static bool search(struct interpreter *interpreter, const char *name, const char *list,
-		   enum interpreter_reason *nearest)
+static bool look_along(struct search *search, const char *name, const char *list)
 {
 	char path[PATH_MAX];
 
@@ -272,7 +386,7 @@ static bool search(struct interpreter *interpreter, const char *name, const char
 		if (*list == '/' &&
 		    snprintf(path, sizeof(path), "%.*s/%s", (int)len, list, name) <
 			    (int)sizeof(path) &&
-		    consider(interpreter, path, nearest))
+		    consider(search, path))
 			return true;
 		list += len + (list[len] == ':');
 	}
@@ -281,16 +395,18 @@ static bool search(struct interpreter *interpreter, const char *name, const char
 
 enum interpreter_reason interpreter_find(const char *wanted, struct interpreter *interpreter)
 {
-	enum interpreter_reason nearest = INTERPRETER_NOT_FOUND;
+	struct search search = {.interpreter = interpreter,
+				.nearest = INTERPRETER_NOT_FOUND,
+				.until_ms = clock_ms() + ASK_ALL_MS};
 
 	memset(interpreter, 0, sizeof(*interpreter));
 	if (strchr(wanted, '/')) {
 		if (*wanted == '/')
-			consider(interpreter, wanted, &nearest);
-	} else if (!search(interpreter, wanted, getenv("PATH"), &nearest)) {
-		search(interpreter, wanted, FALLBACK_PATH, &nearest);
+			consider(&search, wanted);
+	} else if (!look_along(&search, wanted, getenv("PATH"))) {
+		look_along(&search, wanted, FALLBACK_PATH);
 	}
-	return nearest;
+	return search.nearest;
 }
 
 void interpreter_clear(struct interpreter *interpreter)

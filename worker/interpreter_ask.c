@@ -15,9 +15,9 @@
 #include "common/clock.h"
 #include "common/fds.h"
 
-#define TIMEOUT_MS 10000
 #define ANSWER_FD 3
 #define MAGIC "mcp-exec-answer"
+#define MAGIC_END "mcp-exec-end"
 
 /* Everything over a descriptor of its own: shims and .pth files print. A venv has no user site of its own. */
 static const char script[] =
@@ -27,7 +27,8 @@ static const char script[] =
 	"def put(key, *values):\n"
 	"    for value in values:\n"
 	"        if value and isinstance(value, str): out.extend((key, value))\n"
-	"put('prefix', sys.base_prefix, sys.base_exec_prefix, sys.prefix, sys.exec_prefix)\n"
+	"put('base_prefix', sys.base_prefix, sys.base_exec_prefix)\n"
+	"put('prefix', sys.prefix, sys.exec_prefix)\n"
 	"paths = sysconfig.get_paths()\n"
 	"put('library', *(paths.get(k) for k in ('stdlib', 'platstdlib', 'purelib', 'platlib')))\n"
 	"put('library', *site.getsitepackages())\n"
@@ -35,6 +36,7 @@ static const char script[] =
 	"if sys.prefix == sys.base_prefix and os.path.isdir(user):\n"
 	"    put('user_site', user); put('user_base', site.getuserbase())\n"
 	"put('path', *sys.path)\n"
+	"put('" MAGIC_END "', '1')\n"
 	"os.write(3, b''.join(os.fsencode(s) + b'\\0' for s in out))\n";
 
 static _Noreturn void become(const char *path, int answer)
@@ -58,13 +60,22 @@ static _Noreturn void become(const char *path, int answer)
 	_exit(127);
 }
 
-/* Reads to the end of file, the deadline, or a full buffer. */
-static int collect(int fd, struct ask_answer *answer)
+static bool is_complete(const struct ask_answer *answer)
 {
-	uint64_t deadline_ms = clock_ms() + TIMEOUT_MS;
+	static const char end[] = MAGIC_END "\0001";
+
+	return answer->len >= sizeof(end) &&
+	       !memcmp(answer->text + answer->len - sizeof(end), end, sizeof(end));
+}
+
+/* Reads to the end of the answer, the deadline, or a full buffer. Not to the end of file: what a shim leaves behind may
+ * hold the pipe. */
+static int collect(int fd, uint32_t timeout_ms, struct ask_answer *answer)
+{
+	uint64_t deadline_ms = clock_ms() + timeout_ms;
 
 	answer->len = 0;
-	while (answer->len < ASK_BYTES) {
+	while (answer->len < ASK_BYTES && !is_complete(answer)) {
 		struct pollfd event = {.fd = fd, .events = POLLIN};
 		uint64_t now_ms = clock_ms();
 		ssize_t n;
@@ -78,7 +89,7 @@ static int collect(int fd, struct ask_answer *answer)
 			return 0;
 		answer->len += n > 0 ? (size_t)n : 0;
 	}
-	return -EPROTO;
+	return is_complete(answer) ? 0 : -EPROTO;
 }
 
 static int check(const struct ask_answer *answer)
@@ -91,7 +102,7 @@ static int check(const struct ask_answer *answer)
 		       : -EPROTO;
 }
 
-int interpreter_ask(const char *path, struct ask_answer *answer)
+int interpreter_ask(const char *path, uint32_t timeout_ms, struct ask_answer *answer)
 {
 	int ends[2];
 	pid_t pid;
@@ -108,7 +119,7 @@ int interpreter_ask(const char *path, struct ask_answer *answer)
 	if (pid < 0)
 		return -errno;
 	cleanup_fd(&theirs);
-	r = collect(ours, answer);
+	r = collect(ours, timeout_ms, answer);
 	/* The session it leads: a shim may have children. */
 	kill(-pid, SIGKILL);
 	kill(pid, SIGKILL);

@@ -14,7 +14,7 @@
 #define GROWTH_BYTES_PER_US (8 * KIB)
 /* A proportional sum reads every page table entry: at most so long at a time, and a tenth of the time, or half of it when
  * the run seems to be over its limit. */
-#define PRECISE_BUDGET_US 50000
+#define PRECISE_BUDGET_US 200000
 #define PRECISE_PAUSE 10
 #define URGENT_PAUSE 1
 /* Lists of mappings are read at most so often. */

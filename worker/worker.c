@@ -108,6 +108,8 @@ static void on_ready(struct worker *worker)
  * while nobody waited is not built again before there is a run to try it for. */
 static void on_reaped(struct worker *worker)
 {
+	bool stale = worker->sandbox.failed_stage == STAGE_SYSTEM &&
+		     worker->sandbox.failed_error == ESTALE;
 	bool had_run = worker->run.id != 0;
 
 	if (!worker->announced) {
@@ -120,6 +122,9 @@ static void on_reaped(struct worker *worker)
 			  LOG_ERRNO("error", worker->sandbox.failed_error));
 	if (had_run &&
 	    run_answer(&worker->run, &worker->sandbox, &worker->inside->limits, worker->link) < 0)
+		leave(worker, 1);
+	/* The interpreter is not what it was: another worker asks it again. */
+	if (stale)
 		leave(worker, 1);
 	if (had_run && !worker->done)
 		build(worker);

@@ -94,6 +94,6 @@ def the_tool(s, **params):
     return tools[0]
 
 
-def peak_kib(pid):
+def peak_kib(pid, name="VmHWM"):
     with open("/proc/%d/status" % pid) as file:
-        return int(next(line for line in file if line.startswith("VmHWM")).split()[1])
+        return int(next(line for line in file if line.startswith(name)).split()[1])

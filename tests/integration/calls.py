@@ -14,7 +14,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from mcp import (LATEST, Server, case, cases, check, contains, equal, main, named, named_program, unique, until,
                  within)
-from _messages import (PARSE, REQUEST, SLACK_S, SLEEP, check_error, init, ran, raw_call, request, shared, still_there,
+from _messages import (PARSE, REQUEST, SLACK_S, SLEEP, check_error, init, peak_kib, ran, raw_call, request, shared, still_there,
                        the_tool, tool_error)
 
 # Arguments of the tool.
@@ -255,6 +255,17 @@ def test_output_cap_counts_bytes_and_cuts_between_characters():
     got = output_of(1000, "sys.stdout.buffer.write(b'\\xff' * 1000)")
     equal((got["stdout"], got["truncated"]), ("\ufffd" * 1000, False))
     check(got["warnings"], "nothing says that bytes were replaced")
+
+
+def test_a_large_result_does_not_stay_in_memory():
+    with Server() as s:
+        s.exec("print(1)")
+        got = ran(s.exec("import sys; sys.stdout.buffer.write(b'\\x01' * 1048576)"))
+        equal(got["stdout"] == "\x01" * 1048576, True)
+        # 6 MiB as JSON, and a little more as JSON within JSON: the answer has 13 MiB, and is copied once.
+        within(peak_kib(s.pid) / 1024, 0, 36, "MiB at most")
+        ran(s.exec("print(1)"))
+        within(peak_kib(s.pid, "VmRSS") / 1024, 0, 8, "MiB afterwards")
 
 
 def conforms(value, schema, where="result"):

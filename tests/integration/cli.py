@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -11,9 +12,9 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from mcp import (BINARY, Server, case, cases, check, contains, environment, equal, main, matches, named, named_program,
-                 run, unique, until, within)
+                 run, unique, until, within, workers_of)
 
-USAGE, NO_INPUT, NO_SANDBOX, BAD_CONFIG, TIMED_OUT = 64, 66, 69, 78, 124
+USAGE, NO_INPUT, NO_SANDBOX, INTERNAL, BAD_CONFIG, TIMED_OUT = 64, 66, 69, 70, 78, 124
 
 # variable: (default as --help shows it, a value that is refused, what is allowed as the sentence says it)
 SETTINGS = {
@@ -77,8 +78,18 @@ def test_help_lists_every_setting():
         contains(text, flag(variable))
 
 
-def test_version():
-    code, out, err = run(["--version"])
+@case("-h", ["-h"])
+@case("help", ["help"])
+@case("help run", ["help", "run"])
+@case("behind a command", ["run", "x.py", "--help"])
+def test_help_by_other_names(args):
+    equal(run(args), run(["--help"]))
+
+
+@case("--version", ["--version"])
+@case("-V", ["-V"])
+def test_version(args):
+    code, out, err = run(args)
     equal((code, err), (0, b""))
     matches(r"^mcp-exec \d+\.\d+\.\d+", out.decode())
 
@@ -108,11 +119,32 @@ def test_bad_flag_value(variable, value, allowed):
 @case("run with two files", ["run", "/dev/null", "/dev/null"])
 @case("run with an unknown flag", ["run", "--no-such-flag", "/dev/null"])
 @case("run with a bad timeout", ["run", "--timeout", "soon", "/dev/null"])
+@case("run with half a second", ["run", "--timeout", "0.5", "/dev/null"])
+@case("run with a bad timeout and no file", ["run", "--timeout", "soon", "/nonexistent/program.py"])
 @case("check with an argument", ["check", "x"])
+@case("--print-policy with run", ["--print-policy", "run", "/dev/null"])
+@case("check with --print-policy", ["check", "--print-policy"])
 def test_bad_usage(args):
     code, out, err = run(args)
     equal((code, out), (USAGE, b""), str(err))
     check(len(err) > 10, "nothing says what is wrong")
+
+
+@case("a typing error", ["chekc"], "Did you mean check?")
+@case("a file", [__file__], "mcp-exec run FILE")
+def test_unknown_command_gets_a_hint(args, hint):
+    code, out, err = run(args)
+    equal((code, out), (USAGE, b""))
+    contains(err.decode(), hint, "--help")
+    equal(err.count(b"\n"), 1)
+
+
+@case("a name", "no-such-user")
+@case("a name with an escape", "no\x1b[1m")
+def test_user_that_is_not_there(user):
+    code, out, err = run(["run", "-"], input=b"print(1)", env={"MCP_EXEC_USER": user})
+    equal((code, out), (BAD_CONFIG, b""))
+    contains(err, b"MCP_EXEC_USER", b'"' + user.replace("\x1b", "?").encode() + b'"')
 
 
 def ceiling(**how):
@@ -190,6 +222,28 @@ def test_run_timeout(args, env):
     within(time.monotonic() - started, 1, 2.5)
 
 
+def run_json(*args, env=None):
+    code, out, _ = run_program("print(1)", "--json", *args, env=env)
+    return code, json.loads(out)
+
+
+@case("too much", ["--timeout", "50"], "50 s is above the maximum")
+@case("below 1", ["--timeout", "-5"], "-5 s is below 1")
+def test_run_says_that_its_timeout_was_clamped(args, part):
+    env = {"MCP_EXEC_MAX_TIMEOUT_S": "10"}
+    code, result = run_json(*args, env=env)
+    equal((code, result["stdout"], len(result["warnings"])), (0, "1\n", 1))
+    contains(result["warnings"][0], part)
+    contains(run_program("print(1)", *args, env=env)[2].decode(), part)
+
+
+@case("a fraction of 0", "5.0")
+@case("0", "0")
+def test_run_takes_a_timeout_as_the_tool_does(text):
+    equal(run_program("print(1)", "--timeout", text), (0, b"1\n", b""))
+    equal(run_json("--timeout", text)[1]["warnings"], [])
+
+
 def test_run_missing_file():
     code, out, err = run(["run", "/nonexistent/program.py"])
     equal((code, out), (NO_INPUT, b""))
@@ -217,6 +271,36 @@ def test_run_without_a_sandbox():
     contains(err, b"/nonexistent/python3")
 
 
+def test_run_says_why_in_one_sentence():
+    """No log line is above it, and with --json it is the tool's error result."""
+    env = {"MCP_EXEC_PYTHON": "/nonexistent/python3"}
+    _, _, err = run_program("print(1)", env=env)
+    equal(err.count(b"\n"), 1, str(err))
+    check(err.startswith(b"mcp-exec: Nothing was run."), "no sentence", err)
+    code, result = run_json(env=env)
+    equal((code, result["isError"]), (NO_SANDBOX, True))
+    equal("mcp-exec: %s\n" % result["content"][0]["text"], err.decode())
+
+
+@case("plain", [])
+@case("--json", ["--json"])
+def test_run_whose_worker_dies(args):
+    name = unique()
+    with Program(named_program(name)) as path:
+        process = subprocess.Popen([BINARY, "run", path] + args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, env=environment())
+        until(lambda: named(name), 10, "the program runs")
+        os.kill(workers_of(process.pid)[0], signal.SIGKILL)
+        out, err = process.communicate(timeout=10)
+    equal(process.returncode, INTERNAL, str(err))
+    equal(err.count(b"\n"), 1, str(err))
+    contains(err, b"mcp-exec: The sandbox worker died")
+    if args:
+        equal(json.loads(out)["isError"], True)
+    else:
+        equal(out, b"")
+
+
 def test_run_json():
     _, out, _ = run_program("import sys\nprint('o'); sys.stderr.buffer.write(b'\\xff'); sys.exit(3)", "--json")
     got = json.loads(out)
@@ -226,8 +310,73 @@ def test_run_json():
 
 
 def test_run_output_cap():
-    code, out, _ = run_program("print('a' * 5000)", env={"MCP_EXEC_MAX_OUTPUT_BYTES": "1000"})
-    equal((code, out), (0, b"a" * 1000))
+    """What is missing is said, also when nobody sits at a terminal."""
+    code, out, err = run_program("print('a' * 50000)", env={"MCP_EXEC_MAX_OUTPUT_BYTES": "1000"})
+    equal((code, out), (0, b"a" * len(out)))
+    check(500 <= len(out) <= 1000, "bytes", len(out))
+    contains(err, b"the output is cut", b"MCP_EXEC_MAX_OUTPUT_BYTES")
+    equal(err.count(b"\n"), 1)
+
+
+def not_blocking():
+    """A pipe, both ends of which do not block."""
+    ends = os.pipe()
+    for end in ends:
+        os.set_blocking(end, False)
+    return ends
+
+
+def test_run_with_a_stdin_that_does_not_block():
+    reader, writer = not_blocking()
+    process = subprocess.Popen([BINARY, "run", "-"], stdin=reader, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               env=environment())
+    os.close(reader)
+    time.sleep(0.3)
+    os.write(writer, b"print")
+    time.sleep(0.1)
+    os.write(writer, b"(7)")
+    os.close(writer)
+    equal((process.communicate(timeout=10), process.returncode), ((b"7\n", b""), 0))
+
+
+def test_run_with_a_stdout_that_does_not_block():
+    reader, writer = not_blocking()
+    with Program("print('x' * 500000)") as path:
+        process = subprocess.Popen([BINARY, "run", path], stdin=subprocess.DEVNULL, stdout=writer,
+                                   stderr=subprocess.PIPE, env=environment())
+        os.close(writer)
+        time.sleep(0.5)
+        os.set_blocking(reader, True)
+        with os.fdopen(reader, "rb") as file:
+            equal(len(file.read()), 500001)
+        equal((process.communicate(timeout=10)[1], process.returncode), (b"", 0))
+
+
+@case("SIGTERM", signal.SIGTERM)
+@case("SIGINT", signal.SIGINT)
+def test_run_ends_while_nobody_reads_its_output(number):
+    with Program("print('x' * 500000)") as path:
+        process = subprocess.Popen([BINARY, "run", path], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.DEVNULL, env=environment())
+        try:
+            until(lambda: select.select([process.stdout], [], [], 0)[0], 10, "output")
+            time.sleep(0.2)
+            process.send_signal(number)
+            equal(process.wait(2), -number)
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+
+
+def test_run_says_that_it_waits_for_stdin():
+    with Program("print(input())") as path:
+        process = subprocess.Popen([BINARY, "run", path], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, env=environment())
+        line = process.stderr.readline()
+        contains(line, b"waiting for the end of standard input", b"</dev/null")
+        time.sleep(1.2)
+        equal(process.communicate(b"x\n", timeout=10), (b"x\n", b""))
 
 
 @case("SIGINT", signal.SIGINT)
@@ -282,6 +431,17 @@ def test_print_policy():
     equal((code, err), (0, b""))
     contains(out.decode(), "openat", "clone3", "/usr", "/sandbox", "/dev/null", "PYTHONUNBUFFERED")
     equal(out, run(["--print-policy"])[1], "it differs from time to time")
+
+
+@case("help", ["--help"])
+@case("check", ["check"])
+@case("policy", ["--print-policy"])
+@case("run", ["run", "-"])
+def test_text_that_cannot_be_written(args):
+    with open("/dev/full", "wb") as full:
+        code = subprocess.run([BINARY] + args, input=b"print(1)", stdout=full, stderr=subprocess.DEVNULL, timeout=30,
+                              env=environment()).returncode
+    equal(code, INTERNAL)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@
 Whoever starts a server on stdio may vanish in many ways; in each of them server, worker and run are gone soon after.
 """
 import os
+import re
+import select
 import signal
 import subprocess
 import sys
@@ -110,6 +112,78 @@ def test_end_of_input_with_a_reader_that_sleeps(wire):
         time.sleep(1)
         s.close_stdin()
         s.wait_exit(1.5 + SLACK_S)
+        found = re.search(rb"event=stdio\.end input_ended=1 pending=0 unsent=(\d+)\n", s.stderr())
+        check(found and int(found[1]) > 100000, "nothing says what was not sent", s.stderr()[-300:])
+
+
+@cases(WIRES)
+def test_end_of_input_with_a_reader_that_is_slow(wire):
+    """It gets what is there for as long as it reads. The call that still ran gets its second and no more."""
+    with Server(wire=wire) as s:
+        s.start_exec("print('a' * 900000)")
+        name = unique()
+        time.sleep(0.7)
+        s.start_exec(named_program(name))
+        until(lambda: named(name), 5, "the call runs")
+        s.close_stdin()
+        started, size = time.monotonic(), 0
+        while True:
+            data = os.read(s._out, 65536) if select.select([s._out], [], [], 5)[0] else b""
+            size += len(data)
+            if not data:
+                break
+            check(not named(name) or time.monotonic() - started < 1.5 * PATIENCE, "the call still runs")
+            time.sleep(0.1)
+        check(size > 900000 * 2, "cut", size)
+        within(time.monotonic() - started, 1.2, 5, "end")
+        equal(s.wait_exit(1), 0)
+        check(s.stderr().endswith(b" input_ended=1 pending=1 unsent=0\n"), "stdio.end", s.stderr()[-300:])
+
+
+def test_end_of_input_with_a_reader_that_is_too_slow():
+    with Server() as s:
+        s.start_exec("print('a' * 1000000)")
+        time.sleep(0.7)
+        s.close_stdin()
+        started = time.monotonic()
+        while s.process.poll() is None and time.monotonic() - started < 8 * PATIENCE:
+            os.read(s._out, 4096)
+            time.sleep(0.1)
+        within(time.monotonic() - started, 1, 5.5, "end")
+        equal(s.wait_exit(1), 0)
+
+
+def test_signal_ends_at_once_while_a_slow_reader_reads():
+    with Server() as s:
+        s.start_exec("print('a' * 1000000)")
+        time.sleep(0.7)
+        s.close_stdin()
+        for _ in range(15):
+            os.read(s._out, 4096)
+            time.sleep(0.1)
+        equal(s.process.poll(), None)
+        s.kill(signal.SIGTERM)
+        equal(s.wait_exit(0.5), 0)
+
+
+def test_end_of_input_while_the_reader_is_behind():
+    """What stands in the pipe when the client closes it was asked for."""
+    sent = 0
+
+    def ask(s, n):
+        s.send_raw("".join(request("tools/list", id=sent + i) + "\n" for i in range(n)).encode())
+        return sent + n
+
+    with Server(env={"MCP_EXEC_LOG_LEVEL": "debug"}) as s:
+        while b"event=stdio.hold hold=1" not in s.stderr():
+            check(sent < 100000, "it never waits for its reader")
+            sent = ask(s, 100)
+            time.sleep(0.01)
+        sent = ask(s, 200)
+        s.close_stdin()
+        time.sleep(0.3)
+        equal([m["id"] for m in s.drain()], list(range(sent)))
+        equal(s.wait_exit(1), 0)
 
 
 @case("SIGTERM idle", signal.SIGTERM, False)

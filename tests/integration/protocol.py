@@ -271,7 +271,11 @@ def test_tool_description():
           {"wall_time", "cpu_time", "memory", "processes", "disk", "output", None})
     hints = {k: v for k, v in tool["annotations"].items() if k.endswith("Hint")}
     equal(hints, {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True})
-    check(tool["title"] and tool["description"], "no words for a person or a model")
+    check(tool["title"], "no words for a person")
+    contains(tool["description"], "300 s", "256 MiB", "64 MiB", "1 MiB", "1 CPU;", "128 processes", "pip", "stdin",
+             "background processes", "limit and warnings")
+    for name in ("limit", "signal"):
+        contains(output["properties"][name]["description"], "null when none")
 
 
 def test_schema_has_the_configured_ceiling():

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 
 from _sandbox import check, equal, expect, structured
-from mcp import Server, cases, contains, main, run, skip
+from mcp import Server, cases, contains, main, run, skip, until
 
 PYTHON = "/usr/bin/python3"
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -45,8 +45,8 @@ class Home:
     def __exit__(self, *_):
         shutil.rmtree(self.path)
 
-    def __call__(self, name):
-        return os.path.join(self.path, name)
+    def __call__(self, *names):
+        return os.path.join(self.path, *names)
 
     def write(self, name, text, mode=0o600):
         path = self(name)
@@ -122,7 +122,37 @@ def test_a_virtual_environment_below_home(name):
                          "print(subprocess.run([python, '-c', 'import only_here']).returncode)"), "0\n0\n")
             equal(ran(s, SEARCH), "")
             equal(ran(s, "import os\nprint(sorted(os.listdir(%r)))" % home.path), "%r\n" % [name.split("/")[0]])
-            expect(structured(s.exec("open(%r, 'w')" % home(name + "/x"))), exit_code=1)
+            for part in (os.path.dirname(python), home.packages(name)):
+                expect(structured(s.exec("open(%r, 'w')" % os.path.join(part, "x"))), exit_code=1)
+        check(not os.path.exists(home(name, "x")), "written")
+
+
+def test_a_virtual_environment_in_the_root_of_a_project_does_not_show_the_project():
+    with Home() as home:
+        python = home.venv("project")
+        for secret in (".env", "main.c", "etc/token", "lib/own.py", "share/notes"):
+            home.write("project/" + secret, "CANARY", 0o644)
+        with home.server(python) as s:
+            equal(ran(s, "import os\nfor d, _, names in os.walk(%r):\n"
+                         "    print([n for n in names if b'CANARY' in open(os.path.join(d, n), 'rb').read()], end='')"
+                      % home("project")).replace("[]", ""), "")
+
+
+def test_a_virtual_environment_that_was_replaced_is_asked_again():
+    with Home() as home:
+        python = home.venv("venv")
+        home.write("private/lib/python3/key", "CANARY", 0o644)
+        with home.server(python) as s:
+            equal(ran(s, "print(1)"), "1\n")
+            os.rename(home("venv/lib"), home("venv/old"))
+            os.symlink("../private/lib", home("venv/lib"))
+            for _ in range(4):   # one sandbox was ready before; then the worker looks again
+                result = s.exec("import glob\nfor p in glob.glob(%r, recursive=True): print(open(p).read())"
+                                % home("venv/**/key"))
+                check("CANARY" not in str(result), "seen", result)
+            os.unlink(home("venv/lib"))
+            os.rename(home("venv/old"), home("venv/lib"))
+            until(lambda: not s.exec("print(1)")["isError"], 20, "a run")
 
 
 def test_a_virtual_environment_along_path():

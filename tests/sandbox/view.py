@@ -9,7 +9,7 @@ from mcp import Server, cases, main, unique
 READ_ONLY = ("EROFS", "EACCES", "ENOENT", "EPERM")
 TOP = {"bin", "dev", "etc", "lib", "lib32", "lib64", "libx32", "proc", "sandbox", "sbin", "tmp", "usr", "var"}
 ETC = {"alternatives", "fonts", "group", "hosts", "ld.so.cache", "localtime", "matplotlibrc", "mime.types",
-       "nsswitch.conf", "passwd", "pki", "protocols", "services", "ssl"}
+       "nsswitch.conf", "passwd", "pki", "protocols", "services", "ssl"} | {"python3.%d" % n for n in range(8, 64)}
 DEV = {"fd", "full", "null", "random", "shm", "stderr", "stdin", "stdout", "urandom", "zero"}
 
 

@@ -29,9 +29,9 @@ static char shim_home[64];
 
 static inline const char *shim_at(const char *name)
 {
-	static char paths[8][SHIM_PATH];
+	static char paths[64][SHIM_PATH];
 	static int next;
-	char *path = paths[next++ % 8];
+	char *path = paths[next++ % 64];
 
 	snprintf(path, SHIM_PATH, "%s/%.80s", shim_home, name);
 	return path;
@@ -81,7 +81,9 @@ static inline const char *shim_make(const char *name, const char *const *words)
 		memcpy(answer + len, *words, n);
 		len += n;
 	}
-	return shim_raw(name, answer, len);
+	assert_true(len + sizeof("mcp-exec-end") + 2 <= sizeof(answer));
+	memcpy(answer + len, "mcp-exec-end\0001", sizeof("mcp-exec-end") + 2);
+	return shim_raw(name, answer, len + sizeof("mcp-exec-end") + 2);
 }
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})

@@ -200,6 +200,24 @@ static cJSON *reread(cJSON *tree)
 	return again;
 }
 
+/* The result object, as mcp puts it together. */
+static cJSON *result_of(const struct outcome *outcome, bool with_structured)
+{
+	_cleanup_(buf_clear) struct buf text = BUF_INIT;
+	cJSON *result;
+
+	buf_add_byte(&text, '{');
+	exec_tool_content(&text, &config, &request, outcome, with_structured);
+	buf_add_string(&text, ",\"_meta\":{");
+	exec_tool_meta(&text, outcome);
+	buf_add(&text, "}}", 3);
+	assert_int_equal(text.error, 0);
+	assert_null(strchr(text.data, '\n'));
+	result = cJSON_ParseWithLengthOpts(text.data, text.len, NULL, true);
+	assert_non_null(result);
+	return result;
+}
+
 static void test_result_has_the_same_facts_twice(void **state)
 {
 	struct outcome outcome = good_outcome();
@@ -208,7 +226,7 @@ static void test_result_has_the_same_facts_twice(void **state)
 
 	(void)state;
 	outcome.out = (struct blob_view){.data = "a\"\\\n\xff", .size = 5};
-	result = reread(exec_tool_result(&config, &request, &outcome, true));
+	result = result_of(&outcome, true);
 	assert_true(cJSON_IsFalse(rpc_get(result, "isError")));
 	text = content_text(result);
 	inner = cJSON_ParseWithLengthOpts(text, strlen(text) + 1, NULL, true);
@@ -221,7 +239,7 @@ static void test_result_has_the_same_facts_twice(void **state)
 static void test_result_of_old_revisions_has_no_structured_content(void **state)
 {
 	struct outcome outcome = good_outcome();
-	cJSON *result = reread(exec_tool_result(&config, &request, &outcome, false));
+	cJSON *result = result_of(&outcome, false);
 
 	(void)state;
 	assert_null(rpc_get(result, "structuredContent"));
@@ -237,7 +255,7 @@ static void test_meta_has_usage_and_layers(void **state)
 
 	(void)state;
 	outcome.done.layers &= ~(uint32_t)LAYER_PROC;
-	result = reread(exec_tool_result(&config, &request, &outcome, true));
+	result = result_of(&outcome, true);
 	meta = rpc_get(rpc_get(result, "_meta"), "io.github.mcp-exec/run");
 	assert_int_equal(rpc_get(meta, "cpu_ms")->valueint, 12);
 	assert_int_equal(rpc_get(meta, "queue_ms")->valueint, 3);
@@ -250,9 +268,14 @@ static void test_meta_has_usage_and_layers(void **state)
 
 static void check_failure(const struct outcome *outcome, const char *phrase)
 {
-	cJSON *result = reread(exec_tool_result(&config, &request, outcome, true));
-	const char *text = content_text(result);
+	_cleanup_(buf_clear) struct buf failure = BUF_INIT;
+	cJSON *result;
+	const char *text;
 
+	exec_tool_failure(&failure, &config, outcome);
+	assert_int_equal(failure.error, 0);
+	result = reread(exec_tool_error(failure.data, failure.len));
+	text = content_text(result);
 	assert_true(cJSON_IsTrue(rpc_get(result, "isError")));
 	assert_null(rpc_get(result, "structuredContent"));
 	if (!strstr(text, phrase))
@@ -293,6 +316,8 @@ static void test_describes_itself(void **state)
 	assert_non_null(strstr(description, "No network"));
 	assert_non_null(strstr(description, "256 MiB of memory"));
 	assert_non_null(strstr(description, "60 s"));
+	assert_non_null(strstr(description, "; 1 CPU; 128 processes and threads;"));
+	assert_non_null(strstr(description, "no pip"));
 	assert_int_equal(cJSON_GetArraySize(rpc_get(rpc_get(tool, "outputSchema"), "required")), 9);
 	assert_true(cJSON_IsTrue(rpc_get(rpc_get(tool, "annotations"), "destructiveHint")));
 	cJSON_Delete(tool);
@@ -308,7 +333,7 @@ static void test_output_fits_its_schema(void **state)
 {
 	struct outcome outcome = good_outcome();
 	cJSON *tool = exec_tool_describe(&config, true);
-	cJSON *result = reread(exec_tool_result(&config, &request, &outcome, true));
+	cJSON *result = result_of(&outcome, true);
 	const cJSON *properties = rpc_get(rpc_get(tool, "outputSchema"), "properties");
 	const cJSON *content = rpc_get(result, "structuredContent");
 	const cJSON *item;

@@ -271,6 +271,10 @@ static void test_names_unknown_arguments_and_the_near_one(void **state)
 static void test_names_few_and_short(void **state)
 {
 	(void)state;
+	check_warnings("{\"code\":\"x\",\"k1\":1,\"k2\":1,\"k3\":1,\"k4\":1,\"k5\":1,\"k6\":1}",
+		       IGNORED("k1") "," IGNORED("k2") "," IGNORED("k3") "," IGNORED(
+			       "k4") "," IGNORED("k5") ",\"and 1 more unknown argument was "
+						       "ignored\"");
 	check_warnings("{\"code\":\"x\",\"k1\":1,\"k2\":1,\"k3\":1,\"k4\":1,\"k5\":1,\"k6\":1,"
 		       "\"k7\":1}",
 		       IGNORED("k1") "," IGNORED("k2") "," IGNORED("k3") "," IGNORED(

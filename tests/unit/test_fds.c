@@ -136,7 +136,7 @@ static uint32_t drain(int fd)
 }
 
 /* A signal every millisecond interrupts write(2) while the pipe is full: EINTR and short writes. */
-static void test_writes_all_through_signals_and_a_full_pipe(void **state)
+static void write_all_through_signals(int flags)
 {
 	enum { SIZE = 300000 };
 	struct sigaction old, action = {.sa_handler = on_alarm};
@@ -146,9 +146,9 @@ static void test_writes_all_through_signals_and_a_full_pipe(void **state)
 	int pipe_fds[2], status = 0;
 	pid_t pid;
 
-	(void)state;
 	assert_non_null(data);
 	assert_int_equal(pipe(pipe_fds), 0);
+	assert_int_equal(fcntl(pipe_fds[1], F_SETFL, flags), 0);
 	pid = fork();
 	if (pid == 0) {
 		close(pipe_fds[1]);
@@ -164,6 +164,18 @@ static void test_writes_all_through_signals_and_a_full_pipe(void **state)
 	close(pipe_fds[1]);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
+}
+
+static void test_writes_all_through_signals_and_a_full_pipe(void **state)
+{
+	(void)state;
+	write_all_through_signals(0);
+}
+
+static void test_writes_all_into_a_pipe_that_does_not_block(void **state)
+{
+	(void)state;
+	write_all_through_signals(O_NONBLOCK);
 }
 
 static void test_write_reports_a_bad_descriptor(void **state)
@@ -220,6 +232,7 @@ int main(void)
 		cmocka_unit_test(test_fills_closed_standard_descriptors_only),
 		cmocka_unit_test(test_closes_every_descriptor_but_the_kept),
 		cmocka_unit_test(test_writes_all_through_signals_and_a_full_pipe),
+		cmocka_unit_test(test_writes_all_into_a_pipe_that_does_not_block),
 		cmocka_unit_test(test_write_reports_a_bad_descriptor),
 		cmocka_unit_test(test_reads_to_the_end_and_refuses_more_than_fits),
 		cmocka_unit_test(test_clock_counts_in_its_units),

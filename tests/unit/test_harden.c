@@ -163,7 +163,8 @@ static void cannot_look(void)
 
 	CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0);
 	CHECK(harden_user("somebody", error, sizeof(error)) == -EMFILE);
-	CHECK(strstr(error, "\"somebody\"") != NULL && strstr(error, "cannot be looked up") != NULL);
+	CHECK(strstr(error, "\"somebody\"") != NULL &&
+	      strstr(error, "cannot be looked up") != NULL);
 	CHECK(harden_user("54321", error, sizeof(error)) == -EMFILE);
 	if (geteuid() == 0) {
 		CHECK(harden_user(NULL, error, sizeof(error)) == -EMFILE);

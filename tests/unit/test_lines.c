@@ -104,6 +104,34 @@ static void test_a_nul_is_data(void **state)
 	buf_clear(&notes.seen);
 }
 
+static void note_or_lost(void *ctx, const char *text, size_t len)
+{
+	struct notes *notes = ctx;
+
+	if (text == NULL)
+		buf_add_string(&notes->seen, "lost");
+	else
+		note(ctx, text, len);
+}
+
+static void test_a_line_that_finds_no_memory_is_told_and_the_next_one_is_read(void **state)
+{
+	struct notes notes = {.max_bytes = 10};
+	struct lines lines;
+
+	(void)state;
+	lines_init(&lines, 10);
+	lines.line.max_bytes = 4; /* more cannot be had */
+	lines_feed(&lines, "123", 3, note_or_lost, &notes);
+	lines_feed(&lines, "456", 3, note_or_lost, &notes);
+	lines_feed(&lines, "7\nab\n12345", 10, note_or_lost, &notes);
+	lines_end(&lines, note_or_lost, &notes);
+	lines_clear(&lines);
+	buf_add_byte(&notes.seen, '\0');
+	assert_string_equal(notes.seen.data, "lost[ab]lost");
+	buf_clear(&notes.seen);
+}
+
 static void keep(void *ctx, const char *text, size_t len)
 {
 	struct buf *kept = ctx;
@@ -150,6 +178,7 @@ int main(void)
 		cmocka_unit_test(test_a_line_may_have_exactly_the_maximum),
 		cmocka_unit_test(test_drops_a_long_line_and_goes_on),
 		cmocka_unit_test(test_a_nul_is_data),
+		cmocka_unit_test(test_a_line_that_finds_no_memory_is_told_and_the_next_one_is_read),
 		cmocka_unit_test(test_keeps_start_and_end_of_a_long_line),
 	};
 

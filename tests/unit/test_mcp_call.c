@@ -69,8 +69,8 @@ static void test_bad_arguments_are_a_tool_error(void **state)
 
 	cJSON_Delete(answer_to(fake, REQUEST("1", "tools/call", "\"name\":\"exec\"")));
 	check_mentions(fake, "\"isError\":true");
-	cJSON_Delete(answer_to(
-		fake, REQUEST("1", "tools/call", "\"name\":\"exec\",\"arguments\":null")));
+	cJSON_Delete(answer_to(fake,
+			       REQUEST("1", "tools/call", "\"name\":\"exec\",\"arguments\":null")));
 	check_mentions(fake, "code is missing");
 	cJSON_Delete(answer_to(fake, CALL("2", " ", "," MODERN)));
 	check_mentions(fake, "\"isError\":true");

@@ -84,7 +84,13 @@ static void test_commands_take_their_arguments(void **state)
 	(void)state;
 	assert_int_equal(parse(&options, "run - --timeout 5"), 0);
 	assert_string_equal(options.file, "-");
-	assert_string_equal(options.timeout, "5");
+	assert_true(options.timeout_s == 5);
+	assert_int_equal(parse(&options, "run --timeout=-5 -"), 0);
+	assert_true(options.timeout_s == -5);
+	assert_int_equal(parse(&options, "run --timeout 5.0 -"), 0);
+	assert_true(options.timeout_s == 5);
+	assert_int_equal(parse(&options, "run --timeout 1e300 -"), 0);
+	assert_true(options.timeout_s > 1e299);
 	assert_int_equal(parse(&options, "run -- --help"), 0);
 	assert_string_equal(options.file, "--help");
 	assert_int_equal(parse(&options, "check --strict"), 0);
@@ -113,6 +119,45 @@ static void test_refuses_with_one_sentence(void **state)
 	assert_refused("--json", "\"--json\"");
 	assert_refused("check --timeout 5", "\"--timeout\"");
 	assert_refused("--strict run x", "\"--strict\"");
+	assert_refused("run x --timeout 1.5", "\"1.5\"");
+	assert_refused("run x --timeout soon", "\"soon\"");
+	assert_refused("run x --timeout 0x10", "\"0x10\"");
+	assert_refused("run x --timeout inf", "\"inf\"");
+	assert_refused("run x --timeout 1e999", "\"1e999\"");
+	assert_refused("run x --timeout=", "--timeout");
+	assert_refused("--print-policy run x", "\"--print-policy\"");
+	assert_refused("check --print-policy", "\"--print-policy\"");
+}
+
+static void test_help_and_version_win(void **state)
+{
+	static const char *const help[] = {"-h",	 "help",     "help run",
+					   "--help run", "run -h x", "check --print-policy --help"};
+	struct options options;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(help) / sizeof(help[0]); i++) {
+		assert_int_equal(parse(&options, help[i]), 0);
+		assert_int_equal(options.command, OPTIONS_HELP);
+	}
+	assert_int_equal(parse(&options, "-V"), 0);
+	assert_int_equal(options.command, OPTIONS_VERSION);
+	assert_int_equal(parse(&options, "run -- -h"), 0);
+	assert_int_equal(options.command, OPTIONS_RUN);
+}
+
+static void test_an_unknown_command_gets_a_hint(void **state)
+{
+	(void)state;
+	assert_refused("chekc", "Did you mean check?");
+	assert_refused("chek", "Did you mean check?");
+	assert_refused("rum", "Did you mean run?");
+	assert_refused("halp", "Did you mean help?");
+	assert_refused("/dev/null", "Did you mean: mcp-exec run FILE?");
+	assert_refused("/no/such/file.py", "There is no command");
+	assert_null(strstr(error, "Did you mean"));
+	assert_refused("serve", "There is no command");
+	assert_null(strstr(error, "Did you mean"));
 }
 
 static void test_sentence_shows_no_control_characters(void **state)
@@ -162,6 +207,8 @@ int main(void)
 		cmocka_unit_test(test_a_flag_wins_over_its_variable),
 		cmocka_unit_test(test_commands_take_their_arguments),
 		cmocka_unit_test(test_refuses_with_one_sentence),
+		cmocka_unit_test(test_help_and_version_win),
+		cmocka_unit_test(test_an_unknown_command_gets_a_hint),
 		cmocka_unit_test(test_sentence_shows_no_control_characters),
 		cmocka_unit_test(test_every_setting_has_its_place),
 		cmocka_unit_test(test_help_names_every_setting),

@@ -100,6 +100,8 @@ static const struct remedy_case CASES[] = {
 	{STAGE_WORKER, EAGAIN, PLAIN, "(worker, EAGAIN)", "ulimit -u"},
 	{STAGE_CAPTURE, EMFILE, PLAIN, "(capture, EMFILE)", "ulimit -n"},
 	{STAGE_CAPTURE, ENFILE, PLAIN, "(capture, ENFILE)", "fs.file-max"},
+	{STAGE_SECCOMP, EFBIG, PLAIN, "(seccomp, EFBIG)", "ulimit -f"},
+	{STAGE_WORKER, EFBIG, DOCKER, "(worker, EFBIG)", "LimitFSIZE="},
 	{STAGE_WORKSPACE, ENOMEM, PLAIN, "(workspace, ENOMEM)", "Memory is out"},
 	{STAGE_SESSION, EPERM, PLAIN, "(session, EPERM)", "mcp-exec check"},
 	{STAGE_AFFINITY, EPERM, DOCKER, "(affinity, EPERM)", "mcp-exec check"},

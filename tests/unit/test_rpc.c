@@ -39,7 +39,8 @@ static void test_sorts_messages(void **state)
 	check("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", RPC_RESPONSE, 0, "1");
 	check("{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":1}}", RPC_RESPONSE, 0, NULL);
 	check("{\"id\":3,\"result\":{}}", RPC_RESPONSE, 0, "3");
-	check("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":null}", RPC_REQUEST, 0, "1");
+	check("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":null}", RPC_REQUEST, 0,
+	      "1");
 }
 
 static void test_keeps_ids_as_they_stand(void **state)

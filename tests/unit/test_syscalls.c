@@ -2,12 +2,16 @@
 #include <errno.h>
 #include <seccomp.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -180,6 +184,29 @@ static void test_compiles_the_same_every_time(void **state)
 	free(b.filter);
 }
 
+/* Half a program would be taken for a whole one, and refused by the kernel with a misleading errno. */
+static void test_a_limit_on_file_size_is_named(void **state)
+{
+	static const rlim_t limits[] = {0, 8, 4096};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		pid_t pid = fork();
+		int status = 0;
+
+		if (pid == 0) {
+			const struct rlimit small = {limits[i], limits[i]};
+			struct sock_fprog filter = {0};
+
+			signal(SIGXFSZ, SIG_IGN);
+			_exit(setrlimit(RLIMIT_FSIZE, &small) < 0 ||
+			      syscalls_compile(&filter) != -EFBIG);
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -190,6 +217,7 @@ int main(void)
 		cmocka_unit_test(test_dangerous_calls_are_not_allowed_under_any_condition),
 		cmocka_unit_test(test_compiles_to_a_filter_the_kernel_takes),
 		cmocka_unit_test(test_compiles_the_same_every_time),
+		cmocka_unit_test(test_a_limit_on_file_size_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
