@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What a server inherits: a stderr that nobody reads, open descriptors, limits on files, signals that are blocked or ignored.
+"""What a server inherits: a stderr that nobody reads, open descriptors, limits on files, signals blocked or ignored.
 
-None of it is the client's fault, and most clients do not know that they hand it on. Nothing here may hang or kill a server.
+Most clients do not know that they hand it on. Nothing of it may hang or kill a server.
 """
 import os
 import re
@@ -13,7 +13,8 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from mcp import (BINARY, PATIENCE, Server, alive, case, check, contains, descendants, equal, main, run, until, within)
+from mcp import (BINARY, PATIENCE, Server, alive, case, check, contains, descendants, equal, main, run, until, within,
+                 workers_of)
 from _messages import SLACK_S, ran, still_there, tool_error
 
 START = "import fcntl, os, resource, signal, socket, sys\n%s\nos.execv(sys.argv[1], sys.argv[1:])"
@@ -43,7 +44,8 @@ class Unread:
         if kind == "pipe":
             os.mkfifo(path)
             self.end = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-            self.through = inheriting("fd = os.open(%r, os.O_WRONLY); fcntl.fcntl(fd, 1031, 4096); os.dup2(fd, 2)" % path)
+            self.through = inheriting("fd = os.open(%r, os.O_WRONLY); os.dup2(fd, 2); "
+                                      "fcntl.fcntl(fd, 1031, 4096)  # F_SETPIPE_SZ" % path)
         else:
             listener = socket.socket(socket.AF_UNIX)
             listener.bind(path)
@@ -73,6 +75,13 @@ class Unread:
         self._dir.cleanup()
 
 
+def lose_worker(s):
+    """Kills the worker, and waits for the next one."""
+    lost = s.worker()
+    os.kill(lost, signal.SIGKILL)
+    until(lambda: set(workers_of(s.pid)) - {lost}, 5, "another worker")
+
+
 # A stderr that nobody reads.
 
 def busy(s, runs):
@@ -86,8 +95,7 @@ def busy(s, runs):
 def test_stderr_that_nobody_reads(kind, number):
     with Unread(kind) as unread, Server(through=unread.through, env={"MCP_EXEC_LOG_LEVEL": "debug"}) as s:
         busy(s, 200 // PATIENCE if kind == "pipe" else 50)
-        os.kill(s.worker(), signal.SIGKILL)
-        until(lambda: s.worker(), 5, "another worker")
+        lose_worker(s)
         busy(s, 2)
         below = descendants(s.pid)
         s.kill(number) if number else s.close_stdin()
@@ -208,7 +216,7 @@ def test_soft_file_size_is_raised():
 def test_signals_that_were_taken_away(preparation):
     with Server(through=inheriting(preparation)) as s:
         equal(ran(s.exec("print(1)"))["stdout"], "1\n")
-        os.kill(s.worker(), signal.SIGKILL)
+        lose_worker(s)
         equal(ran(s.exec("print(2)"))["stdout"], "2\n")
         s.kill(signal.SIGTERM)
         equal(s.wait_exit(0.5 + SLACK_S), 0)

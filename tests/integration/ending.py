@@ -14,8 +14,14 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from mcp import (BINARY, LATEST, PATIENCE, Server, alive, case, cases, check, descendants, environment, equal, main,
-                 named, named_program, parse, run, unique, until, within)
+                 named, named_program, parse, run, skip, unique, until, within)
 from _messages import PARSE, SLACK_S, SLEEP, call, init, peak_kib, ran, request, still_there, tool_error
+
+
+def resident_kib(pid):
+    with open("/proc/%d/status" % pid) as file:
+        return int(next(line for line in file if line.startswith("VmRSS")).split()[1])
+
 
 # Two kinds of wire, and a reader that takes its time.
 
@@ -50,6 +56,17 @@ def test_slow_reader(wire):
             equal(ran(s.answer(call_id)["result"])["stdout"], chr(97 + i) * 1048575 + "\n")
         equal(s.answer("late")["result"], {})
         equal(s.inbox, [])
+
+
+def test_memory_of_a_large_answer_is_given_back():
+    if PATIENCE > 1:
+        skip("memory is no measure with sanitizers")
+    with Server() as s:
+        ran(s.exec("pass"))
+        before = resident_kib(s.pid)
+        ran(s.exec("print('\\x01' * 1000000)"))
+        within(peak_kib(s.pid) / 1024, 16, 96, "MiB at the peak")
+        until(lambda: resident_kib(s.pid) < before + 4096, 2, "the memory is given back")
 
 
 # The end.

@@ -148,7 +148,7 @@ def test_refused_messages():
 def test_message_that_is_too_long():
     c = Canaries()
     with server(c, MCP_EXEC_MAX_CODE_BYTES="65536", MCP_EXEC_MAX_STDIN_BYTES="65536") as s:
-        s.send('{"jsonrpc":"2.0","id":1,"method":"ping","x":"%s"}' % (c["long line"] * 40000))
+        s.send('{"jsonrpc":"2.0","id":1,"method":"ping","x":"%s"}' % (c["long line"] * 80000))
         equal(s.recv()["error"]["code"], -32600)
         s.exec("#" + c["long code"] * 6000)
         s.exec("1", stdin=c["long stdin"] * 6000)

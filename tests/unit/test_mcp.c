@@ -260,17 +260,17 @@ static void test_says_that_there_was_no_memory_for_a_message(void **state)
 static void check_long(struct fake *fake, const char *head, const char *tail, const char *id)
 {
 	const struct config small = {.max_code_bytes = 1, .max_stdin_bytes = 0};
-	size_t len = MESSAGE_ESCAPE_FACTOR + MESSAGE_SLACK_BYTES + 1;
-	_cleanup_free_ char *text = malloc(len);
+	const size_t len = MESSAGE_ESCAPE_FACTOR + MESSAGE_SLACK_BYTES;
+	_cleanup_(buf_clear) struct buf text = BUF_INIT;
 	char wanted[64];
 
-	assert_non_null(text);
-	memset(text, ' ', len);
-	memcpy(text, head, strlen(head));
-	memcpy(text + len - strlen(tail), tail, strlen(tail));
+	buf_add_string(&text, head);
+	while (text.len <= len)
+		buf_add_byte(&text, ' ');
+	buf_add_string(&text, tail);
 	fake->mcp.config = &small;
 	buf_reset(&fake->sent);
-	mcp_handle(&fake->mcp, fake->session, text, len);
+	mcp_handle(&fake->mcp, fake->session, text.data, text.len);
 	fake->mcp.config = &fake_config;
 	buf_add_byte(&fake->sent, '\0');
 	snprintf(wanted, sizeof(wanted), "\"id\":%s,\"error\":{\"code\":-32600,", id);

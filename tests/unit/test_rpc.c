@@ -147,15 +147,22 @@ static void test_refuses_what_is_beyond_a_limit_with_its_id(void **state)
 	check(last.data, RPC_INVALID, RPC_INVALID_REQUEST, "6");
 }
 
+/* Fills a text up to this length, and puts tail behind it. */
+static void pad(struct buf *text, size_t len, char x, const char *tail)
+{
+	while (text->len < len)
+		buf_add_byte(text, x);
+	buf_add_string(text, tail);
+}
+
 static void check_found(const char *head, const char *tail, const char *id)
 {
-	static char text[200000];
+	_cleanup_(buf_clear) struct buf text = BUF_INIT;
 	struct slice found;
 
-	memset(text, 'x', sizeof(text));
-	memcpy(text, head, strlen(head));
-	memcpy(text + sizeof(text) - strlen(tail), tail, strlen(tail));
-	found = rpc_find_id(text, sizeof(text));
+	buf_add_string(&text, head);
+	pad(&text, 200000, 'x', tail);
+	found = rpc_find_id(text.data, text.len);
 	if (found.len != strlen(id) || memcmp(found.data ? found.data : "", id, found.len) != 0)
 		fail_msg("%s...%s: found %.*s", head, tail, (int)found.len, found.data);
 }
@@ -192,13 +199,13 @@ static void test_finds_no_id_that_may_be_something_else(void **state)
 /* Its digits beyond the part that is looked at are unknown. */
 static void test_finds_no_half_of_a_number(void **state)
 {
-	char text[70000];
+	_cleanup_(buf_clear) struct buf text = BUF_INIT;
 
 	(void)state;
-	memset(text, ' ', sizeof(text));
-	memcpy(text, "{\"id\":", 6);
-	memset(text + 65530, '1', 20);
-	assert_null(rpc_find_id(text, sizeof(text)).data);
+	buf_add_string(&text, "{\"id\":");
+	pad(&text, 65530, ' ', "11111111111111111111");
+	pad(&text, 70000, ' ', "");
+	assert_null(rpc_find_id(text.data, text.len).data);
 }
 
 static void test_refuses_text_that_cannot_be_kept(void **state)
