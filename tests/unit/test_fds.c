@@ -19,21 +19,8 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/fds.h"
+#include "tests/unit/child.h"
 #include "tests/unit/fd_count.h"
-
-/* Runs body in a child. Returns its exit code. */
-static int in_child(int (*body)(void))
-{
-	pid_t pid = fork();
-	int status = 0;
-
-	if (pid == 0)
-		_exit(body());
-	assert_true(pid > 0);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFEXITED(status));
-	return WEXITSTATUS(status);
-}
 
 static int is_null_device(int fd)
 {
@@ -74,8 +61,8 @@ static int fill_one(void)
 static void test_fills_closed_standard_descriptors_only(void **state)
 {
 	(void)state;
-	assert_int_equal(in_child(fill_all), 0);
-	assert_int_equal(in_child(fill_one), 0);
+	assert_int_equal(child_run(fill_all), 0);
+	assert_int_equal(child_run(fill_one), 0);
 }
 
 static int keep_three(void)
@@ -111,8 +98,8 @@ static int keep_none(void)
 static void test_closes_every_descriptor_but_the_kept(void **state)
 {
 	(void)state;
-	assert_int_equal(in_child(keep_three), 0);
-	assert_int_equal(in_child(keep_none), 0);
+	assert_int_equal(child_run(keep_three), 0);
+	assert_int_equal(child_run(keep_none), 0);
 }
 
 static void on_alarm(int number)

@@ -20,29 +20,9 @@
 #include <cmocka.h>
 
 #include "supervisor/harden.h"
-
-#define CHECK(condition)                                                                           \
-	do {                                                                                       \
-		if (!(condition))                                                                  \
-			_exit(__LINE__ & 0x7f);                                                    \
-	} while (0)
+#include "tests/unit/child.h"
 
 static char error[256];
-
-static void in_child(void (*body)(void))
-{
-	pid_t pid = fork();
-	int status = 0;
-
-	if (pid == 0) {
-		body();
-		_exit(0);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFEXITED(status));
-	/* the line that failed, modulo 128 */
-	assert_int_equal(WEXITSTATUS(status), 0);
-}
 
 static void need_root(void)
 {
@@ -188,70 +168,70 @@ static void unprivileged_cannot_change(void)
 static void test_nothing_of_ours_can_be_dumped(void **state)
 {
 	(void)state;
-	in_child(early);
+	child_check(early);
 }
 
 static void test_inherited_signals_are_reset(void **state)
 {
 	(void)state;
-	in_child(signals_inherited);
+	child_check(signals_inherited);
 }
 
 static void test_soft_limits_on_files_are_raised(void **state)
 {
 	(void)state;
-	in_child(limits_inherited);
+	child_check(limits_inherited);
 }
 
 static void test_sentence_shows_the_user(void **state)
 {
 	(void)state;
-	in_child(shows_the_unknown);
+	child_check(shows_the_unknown);
 }
 
 static void test_a_user_that_cannot_be_looked_up_is_no_other_one(void **state)
 {
 	(void)state;
-	in_child(cannot_look);
+	child_check(cannot_look);
 }
 
 static void test_no_new_privileges_at_the_end(void **state)
 {
 	(void)state;
-	in_child(late);
+	child_check(late);
 }
 
 static void test_root_becomes_a_number_without_a_passwd_entry(void **state)
 {
 	(void)state;
 	need_root();
-	in_child(becomes_number);
+	child_check(becomes_number);
 }
 
 static void test_root_without_a_user_becomes_somebody_unprivileged(void **state)
 {
 	(void)state;
 	need_root();
-	in_child(becomes_somebody);
+	child_check(becomes_somebody);
 }
 
 static void test_refuses_to_stay_root(void **state)
 {
 	(void)state;
 	need_root();
-	in_child(refuses_root);
+	child_check(refuses_root);
 }
 
 static void test_refuses_users_that_do_not_exist(void **state)
 {
 	(void)state;
-	in_child(refuses_unknown);
+	child_check(refuses_unknown);
 }
 
 static void test_an_unprivileged_user_can_only_be_itself(void **state)
 {
 	(void)state;
-	in_child(unprivileged_cannot_change);
+	child_check(unprivileged_cannot_change);
 }
 
 int main(void)

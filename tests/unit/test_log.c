@@ -18,6 +18,7 @@
 
 #include "common/log.h"
 #include "common/stage.h"
+#include "tests/unit/child.h"
 
 #define CAPTURE_BYTES 8192
 #define LINE_BYTES 1024
@@ -221,27 +222,6 @@ static void test_names_errnos_of_either_sign(void **state)
 
 /*** A stderr that nobody reads ***/
 
-#define CHECK(condition)                                                                           \
-	do {                                                                                       \
-		if (!(condition))                                                                  \
-			_exit(__LINE__ & 0x7f);                                                    \
-	} while (0)
-
-static void in_child(void (*body)(void))
-{
-	pid_t pid = fork();
-	int status = 0;
-
-	if (pid == 0) {
-		body();
-		_exit(0);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFEXITED(status));
-	/* the line that failed, modulo 128 */
-	assert_int_equal(WEXITSTATUS(status), 0);
-}
-
 enum unread { UNREAD_PIPE, UNREAD_PIPE_REOPENED, UNREAD_SOCKET };
 
 static void make_unread(enum unread kind, int ends[2])
@@ -326,9 +306,9 @@ static void drop_on_socket(void)
 static void test_drops_and_counts_lines_that_nobody_reads(void **state)
 {
 	(void)state;
-	in_child(drop_on_pipe);
-	in_child(drop_on_pipe_reopened);
-	in_child(drop_on_socket);
+	child_check(drop_on_pipe);
+	child_check(drop_on_pipe_reopened);
+	child_check(drop_on_socket);
 }
 
 static void reader_is_gone(void)
@@ -357,13 +337,13 @@ static void silent(void)
 static void test_reader_that_is_gone_is_no_failure(void **state)
 {
 	(void)state;
-	in_child(reader_is_gone);
+	child_check(reader_is_gone);
 }
 
 static void test_silence_covers_errors(void **state)
 {
 	(void)state;
-	in_child(silent);
+	child_check(silent);
 }
 
 int main(void)

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "policy/rlimits.h"
+#include "tests/unit/child.h"
 
 static const struct limits limits = {.memory_bytes = MEMORY_BYTES,
 				     .tmp_bytes = 8 * MIB,
@@ -132,29 +133,16 @@ static int keeps_a_lower_hard_limit(void)
 	return now.rlim_max == 60 && now.rlim_cur == 60 ? 0 : 2;
 }
 
-static int in_child(int (*body)(void))
-{
-	pid_t pid = fork();
-	int status = 0;
-
-	if (pid == 0)
-		_exit(body());
-	assert_true(pid > 0);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFEXITED(status));
-	return WEXITSTATUS(status);
-}
-
 static void test_apply_sets_every_row(void **state)
 {
 	(void)state;
-	assert_int_equal(in_child(row_not_in_force), 0);
+	assert_int_equal(child_run(row_not_in_force), 0);
 }
 
 static void test_apply_never_raises(void **state)
 {
 	(void)state;
-	assert_int_equal(in_child(keeps_a_lower_hard_limit), 0);
+	assert_int_equal(child_run(keeps_a_lower_hard_limit), 0);
 }
 
 int main(void)

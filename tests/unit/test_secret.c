@@ -11,27 +11,7 @@
 #include <cmocka.h>
 
 #include "supervisor/secret.h"
-
-#define CHECK(condition)                                                                           \
-	do {                                                                                       \
-		if (!(condition))                                                                  \
-			_exit(__LINE__ & 0x7f);                                                    \
-	} while (0)
-
-static void in_child(void (*body)(void))
-{
-	pid_t pid = fork();
-	int status = 0;
-
-	if (pid == 0) {
-		body();
-		_exit(0);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFEXITED(status));
-	/* the line that failed, modulo 128 */
-	assert_int_equal(WEXITSTATUS(status), 0);
-}
+#include "tests/unit/child.h"
 
 static bool only_zeros(const char *bytes, size_t len)
 {
@@ -93,19 +73,19 @@ static void takes_huge(void)
 static void test_overwrites_every_occurrence_in_place(void **state)
 {
 	(void)state;
-	in_child(takes_both);
+	child_check(takes_both);
 }
 
 static void test_absent_and_empty_are_no_token(void **state)
 {
 	(void)state;
-	in_child(takes_none);
+	child_check(takes_none);
 }
 
 static void test_too_long_is_overwritten_and_not_kept(void **state)
 {
 	(void)state;
-	in_child(takes_huge);
+	child_check(takes_huge);
 }
 
 int main(void)

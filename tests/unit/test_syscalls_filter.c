@@ -27,6 +27,7 @@
 
 #include "common/cleanup.h"
 #include "policy/syscalls.h"
+#include "tests/unit/child.h"
 
 static char dir[] = "/tmp/test_syscalls.XXXXXX";
 
@@ -331,18 +332,6 @@ static int try_all(void)
 	return 0;
 }
 
-static int in_child(int (*body)(void))
-{
-	pid_t pid = fork();
-	int status = 0;
-
-	if (pid == 0)
-		_exit(body());
-	assert_true(pid > 0);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 static void test_filter_allows_and_refuses_with_these_errnos(void **state)
 {
 	int row;
@@ -351,7 +340,7 @@ static void test_filter_allows_and_refuses_with_these_errnos(void **state)
 	assert_non_null(mkdtemp(dir));
 	_cleanup_fd_ int at = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	row = in_child(try_all);
+	row = child_run(try_all);
 	unlinkat(at, "fifo", 0);
 	unlinkat(at, "file", 0);
 	rmdir(dir);
@@ -375,7 +364,7 @@ static int load_unprepared(void)
 static void test_is_not_loaded_without_no_new_privs(void **state)
 {
 	(void)state;
-	assert_int_equal(in_child(load_unprepared), 0);
+	assert_int_equal(child_run(load_unprepared), 0);
 }
 
 int main(void)
