@@ -77,9 +77,7 @@ static bool check_scan(struct rpc_message *message)
 {
 	const struct scan *scan = &message->scan;
 
-	if (scan->verdict == SCAN_NOT_JSON)
-		refuse(message, RPC_PARSE_ERROR, scan->reason);
-	else if (scan->verdict == SCAN_TOO_DEEP)
+	if (scan->verdict == SCAN_NOT_JSON || scan->verdict == SCAN_TOO_DEEP)
 		refuse(message, RPC_PARSE_ERROR, scan->reason);
 	else if (scan->verdict == SCAN_TOO_MUCH)
 		refuse(message, RPC_INVALID_REQUEST, scan->reason);

@@ -166,8 +166,8 @@ static bool is_link(const char *prefix, const char *name)
 	char path[PATH_MAX];
 	struct stat status;
 
-	snprintf(path, sizeof(path), "%s/%s", prefix, name);
-	return !lstat(path, &status) && S_ISLNK(status.st_mode);
+	return snprintf(path, sizeof(path), "%s/%s", prefix, name) < (int)sizeof(path) &&
+	       !lstat(path, &status) && S_ISLNK(status.st_mode);
 }
 
 /* A virtual environment may have been made in the root of a project, which has a lib, an etc or a share of its own. */
