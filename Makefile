@@ -54,6 +54,10 @@ LIBRARIES := libevent_core libcjson libnl-3.0 libnl-route-3.0 libseccomp libcap
 
 # The answers are kept in a makefile of their own, one for each compiler; make builds it first and starts again.
 empty :=
+define newline
+
+
+endef
 space := $(empty) $(empty)
 PROBED := $(BUILD)/flags-$(subst /,_,$(subst $(space),_,$(CC))).mk
 NEEDS_NO_COMPILER := clean help test demo dist format format-check uninstall test-container test-vm
@@ -139,6 +143,12 @@ $(SERVER): $(call objects,supervisor/main.c) $(BUILD)/libsupervisor.a $(BUILD)/l
 $(WORKER): $(call objects,worker/main.c) $(BUILD)/libworker.a $(BUILD)/libpolicy.a $(BUILD)/libcommon.a
 	$(call link,$(WORKER_LIBS))
 
+# Order-only, so that every unit test waits for the answer and none is built again for it.
+$(patsubst %.c,$(BUILD)/obj/%.o,$(TESTS)): | have-cmocka
+.PHONY: have-cmocka
+have-cmocka:
+	@pkg-config --exists cmocka || { echo "The library cmocka was not found. Please run: packaging/deps.sh test" >&2; exit 1; }
+
 $(TEST_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(ARCHIVES)
 	$(call link,$(SERVER_LIBS) $(WORKER_LIBS) -lcmocka)
 
@@ -222,7 +232,7 @@ manual_path = $(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(1)))/$(notd
 install: $(SERVER) $(WORKER)
 	install -D -m 0755 $(SERVER) $(DESTDIR)$(PREFIX)/bin/mcp-exec
 	install -D -m 0755 $(WORKER) $(DESTDIR)$(PREFIX)/libexec/mcp-exec/mcp-exec-worker
-	$(foreach m,$(MANUALS),install -D -m 0644 $(m) $(call manual_path,$(m)) &&) :
+	$(foreach m,$(MANUALS),install -D -m 0644 $(m) $(call manual_path,$(m))$(newline)	)
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/mcp-exec $(DESTDIR)$(PREFIX)/libexec/mcp-exec/mcp-exec-worker \

@@ -245,6 +245,9 @@ static const char *const PYTHON_CURES[INTERPRETER_REASON_COUNT] = {
 	[INTERPRETER_NOT_RUNNABLE] =
 		"the user that mcp-exec runs as cannot run it. Set MCP_EXEC_PYTHON to the "
 		"full path of a Python 3 that this user may run, such as /usr/bin/python3.",
+	[INTERPRETER_NO_ANSWER] =
+		"it runs, but does not answer as a Python does. Set MCP_EXEC_PYTHON to the "
+		"full path of a Python 3, such as /usr/bin/python3.",
 	[INTERPRETER_NOT_PYTHON3] =
 		"it is no Python 3 of a supported version. Install python3, or set MCP_EXEC_PYTHON "
 		"to the full path of a Python 3.",

@@ -20,3 +20,17 @@ const char *stage_what(unsigned int stage)
 {
 	return stage < STAGE_COUNT ? STAGE_TEXTS[stage].what : "doing something unknown";
 }
+
+const char *interpreter_reason_name(int reason)
+{
+	static const char *const names[INTERPRETER_REASON_COUNT] = {
+		[INTERPRETER_OK] = "ok",
+		[INTERPRETER_NOT_FOUND] = "not_found",
+		[INTERPRETER_NOT_RUNNABLE] = "not_runnable",
+		[INTERPRETER_NO_ANSWER] = "no_answer",
+		[INTERPRETER_NOT_PYTHON3] = "not_python3",
+		[INTERPRETER_UNSAFE_PREFIX] = "unsafe_prefix",
+	};
+
+	return reason >= 0 && reason < INTERPRETER_REASON_COUNT ? names[reason] : "unknown";
+}

@@ -50,11 +50,15 @@ const char *stage_what(unsigned int stage);
 /* Why an interpreter was refused; travels in a FAIL frame of STAGE_INTERPRETER. */
 enum interpreter_reason {
 	INTERPRETER_OK,
-	INTERPRETER_NOT_FOUND, /* no such file along PATH, or at the full path */
-	INTERPRETER_NOT_RUNNABLE, /* found, but the worker's user may not run it, or it does not answer */
-	INTERPRETER_NOT_PYTHON3, /* it answers, but is no Python 3 of a supported version */
+	INTERPRETER_NOT_FOUND,	  /* no such file along PATH, or at the full path */
+	INTERPRETER_NOT_RUNNABLE, /* found, but the worker's user may not run it */
+	INTERPRETER_NO_ANSWER,	  /* it runs, but does not answer as a Python does */
+	INTERPRETER_NOT_PYTHON3,  /* it answers, but is no Python 3 of a supported version */
 	INTERPRETER_UNSAFE_PREFIX, /* its prefix is /, HOME, or above HOME: it cannot be shown to a run */
 	INTERPRETER_REASON_COUNT
 };
+
+/* The reason's name for logs, such as "not_found"; "unknown" for a number that is none. A literal. */
+const char *interpreter_reason_name(int reason);
 
 #endif

@@ -53,6 +53,20 @@ static void describe_view(FILE *out)
 	fprintf(out, "%-10s %-34s %s\n", "fresh", "/proc", "its own processes, read-only");
 }
 
+static void describe_limits(FILE *out, const struct limits *limits)
+{
+	fprintf(out, "\n# limits of a run as a whole\n");
+	fprintf(out, "%-16s %12llu  bytes of all processes together, by looking every few ms\n",
+		"memory", (unsigned long long)limits->memory_bytes);
+	fprintf(out, "%-16s %12llu  bytes of all that it can write, by the size of its tmpfs\n",
+		"workspace", (unsigned long long)limits->tmp_bytes);
+	fprintf(out, "%-16s %12llu  files, directories and links in it\n", "inodes",
+		(unsigned long long)(limits->tmp_bytes / TMP_BYTES_PER_INODE));
+	fprintf(out, "%-16s %12u  at once, by affinity\n", "cpus", limits->cpus);
+	fprintf(out, "%-16s %12s  wall clock and bytes printed: settings of the server\n",
+		"time, output", "per call");
+}
+
 static void describe_rlimits(FILE *out, const struct limits *limits)
 {
 	const struct rlimit_rule *rule;
@@ -131,6 +145,7 @@ void describe_policy(FILE *out, const struct limits *limits)
 	describe_layers(out);
 	describe_namespaces(out);
 	describe_view(out);
+	describe_limits(out, limits);
 	describe_rlimits(out, limits);
 	describe_environment(out);
 	describe_syscalls(out);

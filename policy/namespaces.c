@@ -15,7 +15,8 @@
 #include "common/limits.h"
 
 static const struct namespace_rule rules[] = {
-	{CLONE_NEWUSER, LAYER_USER_NS, "user", "its ids are its own: outside it is nobody"},
+	{CLONE_NEWUSER, LAYER_USER_NS, "user",
+	 "its ids are its own; outside it is the server's unprivileged user"},
 	{CLONE_NEWNET, LAYER_NET_NS, "net", "no interface but lo, no abstract socket of the host"},
 	{CLONE_NEWPID, LAYER_PID_NS, "pid", "no process of the host can be seen or signalled"},
 	{CLONE_NEWNS, LAYER_MOUNT_NS, "mnt", "its view of the file system is its own"},

@@ -55,6 +55,7 @@ struct source {
 	const char *what;
 	const char *variable;
 	uint64_t max_bytes;
+	bool must_have;	    /* empty is refused: a command before the pipe may have failed */
 	const char *notice; /* said once when nothing comes; NULL: never */
 };
 
@@ -104,6 +105,10 @@ static int read_blob(struct source source, int *blob)
 		say("%s cannot be read: %s.", source.what, strerror(-r));
 		return EXIT_NO_INPUT;
 	}
+	if (bytes.len == 0 && source.must_have) {
+		say("%s is empty.", source.what);
+		return EXIT_USAGE_ERROR;
+	}
 	*blob = blob_from(bytes.data != NULL ? bytes.data : "", bytes.len);
 	if (*blob >= 0)
 		return 0;
@@ -138,7 +143,8 @@ static int fill_request(const struct config *config, const struct run_options *o
 	const struct source code = {.fd = options->code_fd,
 				    .what = "The program",
 				    .variable = "MCP_EXEC_MAX_CODE_BYTES",
-				    .max_bytes = config->max_code_bytes};
+				    .max_bytes = config->max_code_bytes,
+				    .must_have = true};
 	const struct source input = {.fd = STDIN_FILENO,
 				     .what = "Standard input",
 				     .variable = "MCP_EXEC_MAX_STDIN_BYTES",
@@ -169,8 +175,7 @@ static int exit_code(const struct frame_done *done)
 	return 128 + (done->signal != 0 ? (int)done->signal : SIGKILL);
 }
 
-/* Raw bytes. A pipe's reader must get exactly what the program wrote, so only a terminal is told of a limit; that bytes are
- * missing is told to everybody. */
+/* Raw bytes, as the program wrote them; what it cannot say itself follows on stderr. */
 static int print_output(const struct run *run, const struct outcome *outcome)
 {
 	const char *limit = outcome_limit(outcome);
@@ -180,8 +185,10 @@ static int print_output(const struct run *run, const struct outcome *outcome)
 	if ((outcome->done.flags & FRAME_TRUNCATED) != 0)
 		say("the output is cut: it is larger than MCP_EXEC_MAX_OUTPUT_BYTES, %ju bytes.",
 		    (uintmax_t)run->config->max_output_bytes);
-	else if (limit != NULL && isatty(STDERR_FILENO))
+	if (limit != NULL && strcmp(limit, "output") != 0)
 		say("the run met a limit: %s.", limit);
+	else if (outcome->done.signal != 0)
+		say("the program was ended by %s.", outcome_signal(outcome));
 	return r < 0 ? r : r2;
 }
 

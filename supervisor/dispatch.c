@@ -50,7 +50,7 @@ static void log_failed(uint64_t run_id, unsigned int stage, int error)
 {
 	if (stage == STAGE_INTERPRETER)
 		log_event(LOG_WARN, "exec.failed", LOG_U64("id", run_id), LOG_STAGE("stage", stage),
-			  LOG_I64("reason", error));
+			  LOG_STATIC("reason", interpreter_reason_name(error)));
 	else
 		log_event(LOG_WARN, "exec.failed", LOG_U64("id", run_id), LOG_STAGE("stage", stage),
 			  LOG_ERRNO("errno", error));

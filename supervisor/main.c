@@ -5,6 +5,7 @@
  * given up for good; and only then does anything look at what a client or a program says.
  */
 #include <errno.h>
+#include <event2/event.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -210,6 +211,23 @@ static int finish_text(void)
 	return fflush(stdout) == 0 ? 0 : EXIT_INTERNAL;
 }
 
+/* libevent's own words are for its developers; what fails is told by whoever called it. */
+static void drop_message(int severity, const char *message)
+{
+	(void)severity;
+	(void)message;
+}
+
+static void die_of_libevent(int error)
+{
+	(void)error;
+	fputs("mcp-exec: The event loop cannot be had; raise the limit on open files (ulimit -n) "
+	      "or on "
+	      "processes (ulimit -u).\n",
+	      stderr);
+	_exit(EXIT_INTERNAL);
+}
+
 int main(int argc, char **argv)
 {
 	char sentence[SENTENCE_BYTES] = "";
@@ -225,6 +243,8 @@ int main(int argc, char **argv)
 	if (r < 0)
 		return fail("The process cannot be protected", r);
 	log_open();
+	event_set_log_callback(drop_message);
+	event_set_fatal_callback(die_of_libevent);
 	if (options_parse(&options, argc, argv, sentence, sizeof(sentence)) < 0)
 		return complain(sentence, EXIT_USAGE_ERROR);
 	if (options.command == OPTIONS_HELP) {

@@ -46,7 +46,8 @@ static const struct switch_flag switches[] = {
 #define SWITCHES (sizeof(switches) / sizeof(switches[0]))
 
 /* What was given on the command line is the operator's own; control characters in it still do not reach a terminal. */
-static int refuse(const struct cursor *cursor, const char *what, const char *argument, size_t len)
+static int refuse_hinting(const struct cursor *cursor, const char *what, const char *argument,
+			  size_t len, const char *hint)
 {
 	char shown[64];
 	size_t n = len < sizeof(shown) - 1 ? len : sizeof(shown) - 1;
@@ -54,8 +55,14 @@ static int refuse(const struct cursor *cursor, const char *what, const char *arg
 	for (size_t i = 0; i < n; i++)
 		shown[i] = argument[i] >= ' ' && argument[i] <= '~' ? argument[i] : '?';
 	shown[n] = '\0';
-	snprintf(cursor->error, cursor->error_size, "%s \"%s\"; see mcp-exec --help.", what, shown);
+	snprintf(cursor->error, cursor->error_size, "%s \"%s\"%s%s See mcp-exec --help.", what,
+		 shown, *hint ? ". " : ".", hint);
 	return -EINVAL;
+}
+
+static int refuse(const struct cursor *cursor, const char *what, const char *argument, size_t len)
+{
+	return refuse_hinting(cursor, what, argument, len, "");
 }
 
 /* The value of a flag: behind its "=", or the next argument. NULL when there is none. */
@@ -147,17 +154,16 @@ static int refuse_command(const struct cursor *cursor, const char *word)
 	size_t len = strlen(word);
 
 	for (size_t i = 0; i < COMMANDS; i++) {
-		char what[64];
+		char hint[64];
 
 		if (!is_near(word, commands[i].name))
 			continue;
-		snprintf(what, sizeof(what), "Did you mean %s? There is no command",
-			 commands[i].name);
-		return refuse(cursor, what, word, len);
+		snprintf(hint, sizeof(hint), "Did you mean %s?", commands[i].name);
+		return refuse_hinting(cursor, "There is no command", word, len, hint);
 	}
 	if (access(word, F_OK) == 0)
-		return refuse(cursor, "Did you mean: mcp-exec run FILE? There is no command", word,
-			      len);
+		return refuse_hinting(cursor, "There is no command", word, len,
+				      "Did you mean: mcp-exec run FILE?");
 	return refuse(cursor, "There is no command", word, len);
 }
 
@@ -338,6 +344,8 @@ void options_help(FILE *out)
 		help_setting(out, setting);
 	fputs("\nExit codes of run: the program's own, 128+N when signal N ended it, 124 when it "
 	      "timed out,\n64 for bad usage, 66 when FILE cannot be read, 69 when there is no "
-	      "sandbox, 70 for a failure of\nour own. 78: a bad setting.\n",
+	      "sandbox, 70 for a failure of\nour own. 78: a bad setting. check: 69 when runs are "
+	      "refused; "
+	      "with --strict, 1 when something is weaker.\n",
 	      out);
 }

@@ -415,7 +415,8 @@ int stdio_serve(const struct config *config, const struct spawn_spec *spec)
 		event_base_loop(stdio.base, EVLOOP_ONCE);
 	give_up(&stdio);
 	flush_rest(&stdio);
-	log_event(LOG_INFO, "stdio.end", LOG_BOOL("input_ended", stdio.input_ended),
-		  LOG_U64("pending", stdio.pending), LOG_U64("unsent", waiting_bytes(&stdio)));
+	log_event(stdio.pending > 0 ? LOG_WARN : LOG_INFO, "stdio.end",
+		  LOG_BOOL("input_ended", stdio.input_ended), LOG_U64("pending", stdio.pending),
+		  LOG_U64("unsent", waiting_bytes(&stdio)));
 	return stdio.broken ? EXIT_INTERNAL : 0;
 }

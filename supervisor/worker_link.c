@@ -135,7 +135,7 @@ static void give_up(struct worker_link *link, unsigned int stage, int error)
 {
 	if (stage == STAGE_INTERPRETER)
 		log_event(LOG_ERROR, "worker.unusable", LOG_STAGE("stage", stage),
-			  LOG_I64("reason", error));
+			  LOG_STATIC("reason", interpreter_reason_name(error)));
 	else
 		log_event(LOG_ERROR, "worker.unusable", LOG_STAGE("stage", stage),
 			  LOG_ERRNO("errno", error));

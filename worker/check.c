@@ -127,7 +127,10 @@ static void print_limits(const struct limits *limits)
 	printf("limit  cpu time %u s: of each process, by rlimit\n", limits->max_cpu_s);
 	printf("limit  workspace %llu MiB: by the size of its tmpfs\n",
 	       (unsigned long long)(limits->tmp_bytes / MIB));
+	printf("limit  file size %llu MiB: of each file, by rlimit\n",
+	       (unsigned long long)(limits->tmp_bytes / MIB));
 	printf("limit  open files %d: of each process, by rlimit\n", MAX_OPEN_FILES);
+	printf("limit  wall time and output: of each call, by the worker; see mcp-exec --help\n");
 }
 
 static void print_output(int fd)

@@ -311,34 +311,53 @@ static void forget_view(struct interpreter *interpreter)
 	free(take_ptr(interpreter->user_base));
 }
 
-/* Asked by its directory's real name: started as /bin/python3 it would take / for its prefix. */
-static enum interpreter_reason try(struct interpreter *interpreter, const char *path,
+/* Failures that are ours and not the interpreter's. */
+static bool is_our_want(int error)
+{
+	return error == EMFILE || error == ENFILE || error == EAGAIN || error == ENOMEM;
+}
+
+static enum interpreter_reason ask(struct interpreter *interpreter, const char *path,
 				   uint32_t timeout_ms)
 {
 	_cleanup_free_ struct ask_answer *answer = malloc(sizeof(*answer));
-	char dir[PATH_MAX], real[PATH_MAX], full[PATH_MAX];
-	const char *slash = strrchr(path, '/');
 	enum interpreter_reason reason;
+	int r = answer ? interpreter_ask(path, timeout_ms, answer) : -ENOMEM;
 
-	snprintf(dir, sizeof(dir), "%.*s/", (int)(slash - path), path);
-	/* One in a directory that this user may not enter is there all the same. */
-	if (access(path, F_OK))
-		return errno == EACCES ? INTERPRETER_NOT_RUNNABLE : INTERPRETER_NOT_FOUND;
-	if (!answer || access(path, X_OK) || is_dir(path) || !realpath(dir, real) ||
-	    snprintf(full, sizeof(full), "%s%s", real, slash) >= (int)sizeof(full) ||
-	    interpreter_ask(full, timeout_ms, answer) < 0)
-		return INTERPRETER_NOT_RUNNABLE;
+	if (r < 0) {
+		interpreter->error = is_our_want(-r) ? -r : 0;
+		return INTERPRETER_NO_ANSWER;
+	}
 	reason = settle(interpreter, answer);
 	if (reason != INTERPRETER_OK)
 		forget_view(interpreter);
 	return reason;
 }
 
+/* Asked by its directory's real name: started as /bin/python3 it would take / for its prefix. */
+static enum interpreter_reason try(struct interpreter *interpreter, const char *path,
+				   uint32_t timeout_ms)
+{
+	char dir[PATH_MAX], real[PATH_MAX], full[PATH_MAX];
+	const char *slash = strrchr(path, '/');
+
+	/* One in a directory that this user may not enter is there all the same. */
+	if (access(path, F_OK))
+		return errno == EACCES ? INTERPRETER_NOT_RUNNABLE : INTERPRETER_NOT_FOUND;
+	if (snprintf(dir, sizeof(dir), "%.*s/", (int)(slash - path), path) >= (int)sizeof(dir) ||
+	    access(path, X_OK) || is_dir(path) || !realpath(dir, real) ||
+	    snprintf(full, sizeof(full), "%s%s", real, slash) >= (int)sizeof(full))
+		return INTERPRETER_NOT_RUNNABLE;
+	return ask(interpreter, full, timeout_ms);
+}
+
 static const char *why(enum interpreter_reason reason)
 {
 	switch (reason) {
 	case INTERPRETER_NOT_RUNNABLE:
-		return "it cannot be run by this user, or does not answer";
+		return "it cannot be run by this user";
+	case INTERPRETER_NO_ANSWER:
+		return "it does not answer as a Python does";
 	case INTERPRETER_NOT_PYTHON3:
 		return "it is not Python 3.8 or newer";
 	case INTERPRETER_UNSAFE_PREFIX:
@@ -369,6 +388,7 @@ static bool consider(struct search *search, const char *path)
 
 	if (reason != INTERPRETER_NOT_FOUND && reason != INTERPRETER_OK)
 		note(interpreter->passed_over, &interpreter->n_passed_over, path, why(reason));
+	interpreter->error = reason == INTERPRETER_OK ? 0 : interpreter->error;
 	if (reason == INTERPRETER_OK || reason > search->nearest)
 		search->nearest = reason;
 	return reason == INTERPRETER_OK;

@@ -24,10 +24,11 @@ struct interpreter_note {
 };
 
 struct interpreter {
-	char *path;	  /* sys.executable, as it is to be started */
-	char *user_base;  /* NULL, or PYTHONUSERBASE for the user's own packages */
-	char *bin_dir;	  /* NULL, or where the interpreter's programs are, when outside /usr */
-	uint32_t version; /* PY_VERSION_HEX >> 8 */
+	char *path;	 /* sys.executable, as it is to be started */
+	char *user_base; /* NULL, or PYTHONUSERBASE for the user's own packages */
+	char *bin_dir;	 /* NULL, or where the interpreter's programs are, when outside /usr */
+	int error; /* 0, or the errno why we could not ask: for want of processes, memory or descriptors */
+	uint32_t version;					/* PY_VERSION_HEX >> 8 */
 	struct view_plan view;					/* strings owned */
 	struct interpreter_note passed_over[INTERPRETER_NOTES]; /* candidates that cannot be used */
 	size_t n_passed_over;

@@ -6,6 +6,7 @@
  * parses JSON or HTTP: what comes from a caller is a descriptor to it.
  */
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,7 +92,12 @@ static int refuse(enum stage stage, int error)
 	struct frame frame;
 
 	/* No error: it goes to the supervisor, which tells it to whom it concerns. */
-	log_event(LOG_WARN, "worker.refused", LOG_STAGE("stage", stage), LOG_I64("error", error));
+	if (stage == STAGE_INTERPRETER)
+		log_event(LOG_WARN, "worker.refused", LOG_STAGE("stage", stage),
+			  LOG_STATIC("reason", interpreter_reason_name(error)));
+	else
+		log_event(LOG_WARN, "worker.refused", LOG_STAGE("stage", stage),
+			  LOG_ERRNO("errno", error));
 	frame_init(&frame, FRAME_FAIL, 0);
 	frame.fail.stage = stage;
 	frame.fail.error = error;
@@ -107,6 +113,8 @@ static int serve(const struct options *options, const struct interpreter *interp
 	int r;
 
 	log_interpreter(interpreter);
+	if (interpreter->error)
+		return refuse(STAGE_FORK, interpreter->error);
 	if (reason != INTERPRETER_OK)
 		return refuse(STAGE_INTERPRETER, (int)reason);
 	r = prepare(options, interpreter, &inside, &stage);
@@ -123,6 +131,8 @@ static int check(const struct options *options, const struct interpreter *interp
 	int r;
 
 	check_interpreter(interpreter);
+	if (interpreter->error)
+		return check_refuse(STAGE_FORK, interpreter->error, options->python);
 	if (reason != INTERPRETER_OK)
 		return check_refuse(STAGE_INTERPRETER, (int)reason, options->python);
 	r = prepare(options, interpreter, &inside, &stage);
@@ -136,6 +146,22 @@ static int check(const struct options *options, const struct interpreter *interp
 static int finish_text(int exit_code)
 {
 	return fflush(stdout) != 0 || ferror(stdout) ? EXIT_UNWRITTEN : exit_code;
+}
+
+/* No more CPUs can be granted than there are for us; libraries are told the same number. */
+static void limit_cpus(struct limits *limits)
+{
+	cpu_set_t ours;
+	uint32_t n;
+
+	if (sched_getaffinity(0, sizeof(ours), &ours))
+		return;
+	n = (uint32_t)CPU_COUNT(&ours);
+	if (limits->cpus <= n)
+		return;
+	log_event(LOG_WARN, "limits.cpus_lowered", LOG_U64("asked", limits->cpus),
+		  LOG_U64("to", n));
+	limits->cpus = n;
 }
 
 int main(int argc, char **argv)
@@ -158,6 +184,7 @@ int main(int argc, char **argv)
 			  LOG_ERRNO("error", r));
 		return EXIT_REFUSED;
 	}
+	limit_cpus(&options.limits);
 	reason = interpreter_find(options.python, &interpreter);
 	r = options.mode == WORKER_CHECK ? finish_text(check(&options, &interpreter, reason))
 					 : serve(&options, &interpreter, reason);

@@ -54,19 +54,19 @@ static void test_refuses_what_does_not_answer(void **state)
 	static char large[2 * ASK_BYTES];
 
 	(void)state;
-	assert_int_equal(shim_find(shim_raw("a", "", 0)), INTERPRETER_NOT_RUNNABLE);
-	assert_int_equal(shim_find(shim_raw("a", "\0", 1)), INTERPRETER_NOT_RUNNABLE);
-	assert_int_equal(shim_find(shim_raw("a", "hello", 5)), INTERPRETER_NOT_RUNNABLE);
-	assert_int_equal(shim_find(shim_raw("a", "mcp-exec-answer", 16)), INTERPRETER_NOT_RUNNABLE);
+	assert_int_equal(shim_find(shim_raw("a", "", 0)), INTERPRETER_NO_ANSWER);
+	assert_int_equal(shim_find(shim_raw("a", "\0", 1)), INTERPRETER_NO_ANSWER);
+	assert_int_equal(shim_find(shim_raw("a", "hello", 5)), INTERPRETER_NO_ANSWER);
+	assert_int_equal(shim_find(shim_raw("a", "mcp-exec-answer", 16)), INTERPRETER_NO_ANSWER);
 	assert_int_equal(shim_find(shim_raw("a",
 					    "mcp-exec-answer\0"
 					    "1",
 					    17)),
-			 INTERPRETER_NOT_RUNNABLE);
-	assert_int_equal(shim_find(shim_raw("a", large, sizeof(large))), INTERPRETER_NOT_RUNNABLE);
-	assert_int_equal(shim_find("/bin/true"), INTERPRETER_NOT_RUNNABLE);
+			 INTERPRETER_NO_ANSWER);
+	assert_int_equal(shim_find(shim_raw("a", large, sizeof(large))), INTERPRETER_NO_ANSWER);
+	assert_int_equal(shim_find("/bin/true"), INTERPRETER_NO_ANSWER);
 	assert_int_equal(shim_find(shim_file("text", "no program", 10, 0755)),
-			 INTERPRETER_NOT_RUNNABLE);
+			 INTERPRETER_NO_ANSWER);
 	assert_int_equal(shim_find(shim_file("data", "#!/bin/sh\n", 10, 0644)),
 			 INTERPRETER_NOT_RUNNABLE);
 	assert_int_equal(shim_find(shim_home), INTERPRETER_NOT_RUNNABLE);
@@ -140,7 +140,7 @@ static void test_leaves_no_descriptor_and_no_child(void **state)
 
 	(void)state;
 	assert_int_equal(shim_find(shim_make("b", GOOD("library", "/usr/lib"))), INTERPRETER_OK);
-	assert_int_equal(shim_find(shim_raw("c", "hello", 5)), INTERPRETER_NOT_RUNNABLE);
+	assert_int_equal(shim_find(shim_raw("c", "hello", 5)), INTERPRETER_NO_ANSWER);
 	assert_int_equal(fd_count(), before);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }

@@ -134,6 +134,7 @@ struct python_case {
 static const struct python_case PYTHONS[] = {
 	{INTERPRETER_NOT_FOUND, "Install python3"},
 	{INTERPRETER_NOT_RUNNABLE, "that this user may run"},
+	{INTERPRETER_NO_ANSWER, "does not answer as a Python does"},
 	{INTERPRETER_NOT_PYTHON3, "no Python 3 of a supported version"},
 	{INTERPRETER_UNSAFE_PREFIX, "its prefix is /, the home directory or above it"},
 	{INTERPRETER_OK, "that this user may run"},
