@@ -1,14 +1,24 @@
-/* clock - CLOCK_MONOTONIC in whole units. */
+/* clock - times in whole units. */
 #include "common/clock.h"
 
 #include <time.h>
 
-uint64_t clock_us(void)
+static uint64_t read_us(clockid_t clock)
 {
 	struct timespec now = {0};
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(clock, &now);
 	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+uint64_t clock_us(void)
+{
+	return read_us(CLOCK_MONOTONIC);
+}
+
+uint64_t clock_own_cpu_us(void)
+{
+	return read_us(CLOCK_THREAD_CPUTIME_ID);
 }
 
 uint64_t clock_ms(void)

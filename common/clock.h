@@ -9,6 +9,9 @@
 uint64_t clock_us(void);
 uint64_t clock_ms(void);
 
+/* Microseconds of CPU time that the calling thread has used: what a busy machine does not add to. */
+uint64_t clock_own_cpu_us(void);
+
 /* Microseconds of CPU time, user and system, in what wait4(2) says. */
 uint64_t clock_cpu_us(const struct rusage *usage);
 

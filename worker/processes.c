@@ -199,15 +199,15 @@ static uint64_t proportional(const struct process *process)
 
 uint64_t processes_proportional(const struct processes *processes, uint64_t budget_us)
 {
-	uint64_t until_us = clock_us() + budget_us, sum = 0;
+	uint64_t until_us = clock_own_cpu_us() + budget_us, sum = 0;
 
 	for (size_t i = 0; i < processes->n; i++) {
 		const struct process *process = &processes->list[i];
 
 		if (!process->counted)
 			continue;
-		sum += clock_us() < until_us ? proportional(process)
-					     : process->anon_bytes + process->shmem_bytes;
+		sum += clock_own_cpu_us() < until_us ? proportional(process)
+						     : process->anon_bytes + process->shmem_bytes;
 	}
 	return sum;
 }

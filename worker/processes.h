@@ -38,7 +38,7 @@ uint64_t processes_anon(const struct processes *processes);
 uint64_t processes_shmem(const struct processes *processes);
 
 /* The same two sums together, with shared pages divided by the number of those who share them. Takes long, so it stops
- * after budget_us and takes what is left in full. */
+ * after budget_us of our own CPU time and takes what is left in full. */
 uint64_t processes_proportional(const struct processes *processes, uint64_t budget_us);
 
 /* Bytes of all shared anonymous mappings, each counted once, whether they are in anybody's page table or not: pages of
