@@ -54,7 +54,8 @@ struct call {
 	uint64_t queued_us; /* clock_us when it was queued, and when it was given to the worker */
 	uint64_t started_us;
 	struct call_request request;
-	/* Called exactly once with the outcome, unless the call is cancelled: then never. The call may be freed in it. */
+	/* Called exactly once with the outcome, unless the call is cancelled or the dispatcher is freed: then
+	 * never. The call may be freed in it. */
 	void (*ended)(struct call *call, const struct outcome *outcome);
 	void *ctx; /* of ended */
 };

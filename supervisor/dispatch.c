@@ -120,7 +120,7 @@ static bool start_next(struct dispatch *dispatch)
 		dispatch->running_id = call->run_id;
 		return false;
 	}
-	if ((r == -EPIPE || r == -ECONNRESET) && dispatch->retried_id != call->run_id) {
+	if (r == -EPIPE && dispatch->retried_id != call->run_id) {
 		dispatch->retried_id = call->run_id;
 		queue_push_front(&dispatch->queue, call);
 		return true;

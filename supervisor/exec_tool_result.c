@@ -4,6 +4,7 @@
 
 #include "common/cleanup.h"
 #include "common/layers.h"
+#include "common/log.h"
 #include "common/remedy.h"
 #include "common/utf8.h"
 #include "supervisor/exec_tool.h"
@@ -190,11 +191,25 @@ void exec_tool_content(struct buf *out, const struct config *config,
 		out->error = structured.error;
 }
 
+/* These fail when the program may have run already. */
+static bool is_after_start(unsigned int stage)
+{
+	return stage == STAGE_INIT || stage == STAGE_CAPTURE;
+}
+
 static void add_remedy(struct buf *out, const struct config *config, const struct outcome *outcome)
 {
 	struct remedy_facts facts;
 	char text[1024];
 
+	if (is_after_start(outcome->stage)) {
+		buf_printf(out,
+			   "The result was lost: failed while %s (%s, %s). It was not run again, for "
+			   "it may have had effects; call again if that is safe.",
+			   stage_what(outcome->stage), stage_name(outcome->stage),
+			   log_errno(outcome->error));
+		return;
+	}
 	remedy_facts(&facts);
 	remedy_sentence(text, sizeof(text), (enum stage)outcome->stage, outcome->error, &facts,
 			config->python);

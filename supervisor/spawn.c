@@ -64,20 +64,21 @@ struct launch {
 	char *environment[PASSED + 1];
 	int worker_fd;
 	int sock; /* -1: in the foreground, with our standard descriptors */
+	int told; /* where the child tells its errno when it cannot become the worker; close-on-exec */
 	pid_t parent;
 };
 
 /* Finds the worker beside our own binary. The path is used once and never kept. */
 static int worker_path(char *path, size_t size)
 {
-	ssize_t len = readlink("/proc/self/exe", path, size);
+	ssize_t len = readlink("/proc/self/exe", path, size - 1);
 	char *slash;
 
 	if (len < 0)
 		return -errno;
+	path[len] = '\0';
 	if ((size_t)len >= size - sizeof(WORKER_PATH))
 		return -ENAMETOOLONG;
-	path[len] = '\0';
 	slash = strrchr(path, '/');
 	if (slash == NULL)
 		return -ENOENT;
@@ -110,7 +111,8 @@ int spawn_open(struct spawn_spec *spec, const struct config *config, char *error
 		r = open_program(path, &spec->worker_fd);
 	if (r < 0)
 		snprintf(error, error_size,
-			 "The worker cannot be opened at %s (%s); install both programs together.",
+			 "The worker cannot be opened at %.200s (%s); install both programs "
+			 "together.",
 			 path, strerror(-r));
 	return r;
 }
@@ -195,39 +197,89 @@ static bool arrange_descriptors(struct launch *launch)
 	       dup2(spare_sock, WORKER_SOCKET) == WORKER_SOCKET;
 }
 
+/* Ends the child; the parent reads why. */
+static _Noreturn void give_up(const struct launch *launch, int error)
+{
+	(void)fds_write_all(launch->told, &error, sizeof(error));
+	_exit(EXIT_NOT_STARTED);
+}
+
 /* In the child. A session of its own keeps a terminal's ^C from the worker, so that the supervisor can end it in order;
  * in the foreground ^C is meant for both. */
 static _Noreturn void become_worker(struct launch *launch)
 {
 	bool serving = launch->sock >= 0;
-	int keep[] = {0, 1, 2, -1, -1};
+	int keep[] = {0, 1, 2, launch->told, -1, -1};
+	int r;
 
 	/* Ignored signals and the mask survive exec; the worker would pass them on to runs. */
 	harden_signals();
 	if (serving && (setsid() < 0 || !arrange_descriptors(launch)))
-		_exit(EXIT_NOT_STARTED);
-	keep[3] = launch->worker_fd;
-	keep[4] = serving ? WORKER_SOCKET : -1;
-	if (fds_close_all_but(keep, sizeof(keep) / sizeof(keep[0])) < 0 ||
-	    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != launch->parent)
-		_exit(EXIT_NOT_STARTED);
+		give_up(launch, errno);
+	keep[4] = launch->worker_fd;
+	keep[5] = serving ? WORKER_SOCKET : -1;
+	r = fds_close_all_but(keep, sizeof(keep) / sizeof(keep[0]));
+	if (r < 0)
+		give_up(launch, -r);
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != launch->parent)
+		give_up(launch, errno);
 	execveat(launch->worker_fd, "", launch->arguments, launch->environment, AT_EMPTY_PATH);
-	_exit(EXIT_NOT_STARTED);
+	give_up(launch, errno);
 }
 
-static int launch_fork(struct launch *launch, pid_t *pid)
+/* Waits until the child is the worker, or has said why it is not. Returns 0 or a negative errno. */
+static int hear_child(int told, pid_t pid)
+{
+	int error = 0;
+	ssize_t n;
+
+	do {
+		n = read(told, &error, sizeof(error));
+	} while (n < 0 && errno == EINTR);
+	if (n == 0)
+		return 0;
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	return n == (ssize_t)sizeof(error) && error > 0 ? -error : -EIO;
+}
+
+static pid_t fork_masked(struct launch *launch)
 {
 	sigset_t all, before;
+	pid_t pid;
 	int error;
 
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
-	*pid = fork();
+	pid = fork();
 	error = errno;
-	if (*pid == 0)
+	if (pid == 0)
 		become_worker(launch);
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	return *pid < 0 ? -error : 0;
+	errno = error;
+	return pid;
+}
+
+static int launch_fork(struct launch *launch, pid_t *pid)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	_cleanup_fd_ int ours = ends[0];
+	_cleanup_fd_ int theirs = ends[1];
+	/* Out of the way of the numbers that the child assigns. */
+	_cleanup_fd_ int told = fcntl(theirs, F_DUPFD_CLOEXEC, FIRST_SPARE_FD);
+
+	if (told < 0)
+		return -errno;
+	launch->told = told;
+	*pid = fork_masked(launch);
+	if (*pid < 0)
+		return -errno;
+	cleanup_fd(&theirs);
+	cleanup_fd(&told);
+	return hear_child(ours, *pid);
 }
 
 int spawn_worker(const struct spawn_spec *spec, pid_t *pid, int *sock)

@@ -50,6 +50,7 @@ struct worker_link {
 	pid_t pid; /* 0 while DOWN */
 	int sock;
 	uint64_t run_id; /* while BUSY */
+	bool cancelled;	 /* the same: we asked for its end */
 	uint64_t output_max_bytes;
 	uint64_t begun_ms;   /* clock_ms when the worker was started */
 	uint64_t backoff_ms; /* 0: the next start is not delayed */
@@ -215,18 +216,33 @@ static int take_refusal(struct worker_link *link, const struct frame *frame)
 	return 0;
 }
 
+static void end_failed(struct worker_link *link, unsigned int stage, int error)
+{
+	const struct outcome failed = {.kind = OUTCOME_FAILED, .stage = stage, .error = error};
+
+	end_run(link, &failed);
+}
+
 /* Both outputs share one cap, whatever the worker says it kept to. */
 static int take_done(struct worker_link *link, const struct frame *frame, const int fds[FRAME_FDS])
 {
 	_cleanup_(blob_view_clear) struct blob_view out = {.size = 0};
 	_cleanup_(blob_view_clear) struct blob_view err = {.size = 0};
 	struct outcome outcome = {.kind = OUTCOME_DONE, .done = frame->done};
-	/* One that was cancelled may never have had a sandbox. */
-	bool walls = frame->done.flags & FRAME_CANCELLED || has_walls(frame->done.layers, 0);
-	int r = walls ? blob_view(fds[0], link->output_max_bytes, &out) : -EPROTO;
+	bool cancelled = frame->done.flags & FRAME_CANCELLED;
+	int r;
 
+	/* One that we cancelled may never have had a sandbox. */
+	if (cancelled ? !link->cancelled : !has_walls(frame->done.layers, 0))
+		return -EPROTO;
+	r = blob_view(fds[0], link->output_max_bytes, &out);
 	if (r == 0)
 		r = blob_view(fds[1], link->output_max_bytes - out.size, &err);
+	if (r == -ENOMEM || r == -EMFILE || r == -ENFILE) {
+		/* That is no fault of the worker's. */
+		end_failed(link, STAGE_CAPTURE, -r);
+		return 0;
+	}
 	if (r < 0)
 		return r;
 	outcome.out = out;
@@ -237,10 +253,7 @@ static int take_done(struct worker_link *link, const struct frame *frame, const 
 
 static int take_failure(struct worker_link *link, const struct frame *frame)
 {
-	const struct outcome failed = {
-		.kind = OUTCOME_FAILED, .stage = frame->fail.stage, .error = frame->fail.error};
-
-	end_run(link, &failed);
+	end_failed(link, frame->fail.stage, frame->fail.error);
 	return 0;
 }
 
@@ -266,7 +279,7 @@ static void on_readable(evutil_socket_t sock, short what, void *ctx)
 	int r = frame_recv(sock, &frame, fds, FRAME_TO_SUPERVISOR);
 
 	(void)what;
-	if (r == -EAGAIN || r == -EINTR)
+	if (r == -EAGAIN)
 		return;
 	if (r == 0) {
 		lose(link, LOST_GRACE_MS, ECHILD);
@@ -277,7 +290,7 @@ static void on_readable(evutil_socket_t sock, short what, void *ctx)
 	cleanup_fd(&fds[0]);
 	cleanup_fd(&fds[1]);
 	if (r < 0)
-		lose(link, 0, r == -ECONNRESET ? ECHILD : -r);
+		lose(link, 0, -r);
 }
 
 static void on_limit(evutil_socket_t none, short what, void *ctx)
@@ -389,6 +402,7 @@ int worker_link_run(struct worker_link *link, uint64_t run_id, uint32_t deadline
 	}
 	link->state = LINK_BUSY;
 	link->run_id = run_id;
+	link->cancelled = false;
 	link->output_max_bytes = output_max_bytes;
 	arm(link->limit, (uint64_t)deadline_ms + RUN_SLACK_MS);
 	return 0;
@@ -401,6 +415,7 @@ void worker_link_cancel(struct worker_link *link, uint64_t run_id)
 
 	if (link->state != LINK_BUSY || link->run_id != run_id)
 		return;
+	link->cancelled = true;
 	frame_init(&frame, FRAME_CANCEL, run_id);
 	(void)frame_send(link->sock, &frame, NULL);
 	arm(link->limit, RUN_SLACK_MS);

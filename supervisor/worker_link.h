@@ -26,7 +26,7 @@ struct link_events {
 	/* The worker is ready for a run: after READY, and after the end of each run. */
 	void (*idle)(void *ctx);
 	/* No sandbox can be had (FAIL instead of READY: stage, error), or the worker ended before READY
-	 * (STAGE_WORKER, ECHILD). The link is DOWN. */
+	 * (STAGE_WORKER and a positive errno). The link is DOWN. */
 	void (*unusable)(void *ctx, unsigned int stage, int error);
 	/* The run ended; outcome is borrowed. queue_us is not filled in. Followed by idle, or by nothing when the link went
 	 * down with it (OUTCOME_LOST). */

@@ -289,6 +289,7 @@ static void test_failures_say_what_happened(void **state)
 	const struct outcome lost = {.kind = OUTCOME_LOST};
 	const struct outcome failed = {
 		.kind = OUTCOME_FAILED, .stage = STAGE_USER_NAMESPACE, .error = EPERM};
+	const struct outcome late = {.kind = OUTCOME_FAILED, .stage = STAGE_INIT, .error = ECHILD};
 	const struct outcome odd = {.kind = OUTCOME_FAILED, .stage = 4000000000U, .error = -7};
 
 	(void)state;
@@ -296,6 +297,7 @@ static void test_failures_say_what_happened(void **state)
 	check_failure(&lost, "was not run again");
 	check_failure(&failed, "user_namespace");
 	check_failure(&odd, "Nothing was run");
+	check_failure(&late, "The result was lost");
 }
 
 static void test_describes_itself(void **state)

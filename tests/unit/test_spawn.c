@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "common/blob.h"
+#include "common/fds.h"
 #include "common/frame.h"
 #include "supervisor/spawn.h"
 #include "tests/unit/fake.h"
@@ -135,6 +136,32 @@ static void test_nothing_of_ours_stays_open(void **state)
 	assert_int_equal(fd_count(), before);
 }
 
+static void test_a_program_that_cannot_be_run_is_told_with_its_errno(void **state)
+{
+	static const char garbage[] = "\177ELF is not all there is to it";
+	char path[] = "/var/tmp/test_spawn.XXXXXX";
+	int written;
+	struct config config;
+	struct spawn_spec spec;
+	pid_t pid = 0;
+	int sock = -1;
+
+	(void)state;
+	fake_open(&spec, &config, "ready");
+	close(spec.worker_fd);
+	written = mkstemp(path);
+	assert_true(written >= 0);
+	assert_int_equal(fds_write_all(written, garbage, sizeof(garbage)), 0);
+	assert_int_equal(fchmod(written, 0755), 0);
+	close(written);
+	spec.worker_fd = open(path, O_PATH | O_CLOEXEC);
+	unlink(path);
+	assert_int_equal(spawn_worker(&spec, &pid, &sock), -ENOEXEC);
+	assert_int_equal(spawn_report(&spec, "--check", NULL), -ENOEXEC);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	close(spec.worker_fd);
+}
+
 static void test_report_gives_the_exit_code(void **state)
 {
 	struct config config;
@@ -173,6 +200,7 @@ int main(void)
 		cmocka_unit_test(test_no_other_descriptor_is_inherited),
 		cmocka_unit_test(test_worker_leads_its_session_and_dies_with_us),
 		cmocka_unit_test(test_nothing_of_ours_stays_open),
+		cmocka_unit_test(test_a_program_that_cannot_be_run_is_told_with_its_errno),
 		cmocka_unit_test(test_report_gives_the_exit_code),
 		cmocka_unit_test(test_finds_the_worker_beside_its_own_binary),
 	};

@@ -285,6 +285,8 @@ static void test_a_binary_that_cannot_start_is_told(void **state)
 	worker_link_start(bench.link);
 	wait_for(&bench, &bench.unusable, 1);
 	assert_int_equal(bench.stage, STAGE_WORKER);
+	/* What execveat said, from the child. */
+	assert_int_equal(bench.error, EACCES);
 	bench_clear(&bench);
 }
 
