@@ -31,7 +31,7 @@
 /* Processes and threads of a run together; init is one of them. */
 #define MAX_PROCESSES 128
 #define MIN_PROCESSES 4
-#define CEILING_PROCESSES 1024 /* worker/watch.c looks at no more */
+#define CEILING_PROCESSES 1024 /* worker/processes.c finds no more */
 /* CPUs a run may use at once. */
 #define MAX_CPUS 1
 #define CEILING_CPUS 1024

@@ -146,21 +146,32 @@ static int bind_system(const char *path)
 	return show(source, path, &status);
 }
 
+static bool is_what_it_was(const struct view_path *path, const struct stat *status)
+{
+	return status->st_dev == path->device && status->st_ino == path->inode;
+}
+
 /* A path may have become a link to something else since the interpreter was asked. Nothing of the plan may take the place
  * of the workspace, whose mounts are not made read-only. */
 static int bind_planned(const struct view_path *path)
 {
 	char source[PATH_MAX];
 	struct stat status;
+	int r;
 
 	if (is_workspace(path->target))
 		return -EINVAL;
 	snprintf(source, sizeof(source), OLD "%s", path->source);
 	if (lstat(source, &status))
 		return -errno;
-	if (status.st_dev != path->device || status.st_ino != path->inode)
+	if (!is_what_it_was(path, &status))
 		return -ESTALE;
-	return show(source, path->target, &status);
+	if ((r = show(source, path->target, &status)) < 0)
+		return r;
+	/* Once more: mount follows links, and a link may have come in between. */
+	if (lstat(path->target, &status))
+		return -errno;
+	return S_ISLNK(status.st_mode) || is_what_it_was(path, &status) ? 0 : -ESTALE;
 }
 
 static int bind_plan(const struct view_plan *plan)
@@ -370,7 +381,7 @@ static int step_mask(const struct view_rule *rule)
 	struct stat st;
 
 	if (lstat(rule->path, &st))
-		return 0;
+		return errno == ENOENT ? 0 : -errno;
 	if (S_ISDIR(st.st_mode))
 		return mount_at("mask", rule->path, "tmpfs",
 				MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC,

@@ -191,7 +191,7 @@ int slice_unescape(struct slice slice, struct buf *out)
 {
 	struct scan_cursor cursor = {.at = slice.data + 1, .end = slice.data + slice.len - 1};
 	uint32_t code = 0;
-	char bytes[4];
+	char bytes[4] = {0};
 
 	while (cursor.at < cursor.end) {
 		size_t left = (size_t)(cursor.end - cursor.at);

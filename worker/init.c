@@ -70,7 +70,7 @@ static int write_program(int program)
 	return n < 0 ? -errno : 0;
 }
 
-/* The child that becomes the program: pid 2, leader of no session of its own, default signals, three descriptors. */
+/* The child that becomes the program: pid 2, leader of its session, default signals, three descriptors. */
 static _Noreturn void become_program(const struct inside *inside, int sock, const int fds[GIVE_FDS],
 				     const sigset_t *mask)
 {

@@ -115,8 +115,13 @@ static bool add_path(struct interpreter *interpreter, const char *source, const 
 	path->target = strdup(target);
 	path->device = status.st_dev;
 	path->inode = status.st_ino;
-	view->n++;
-	return path->source && path->target;
+	if (path->source && path->target) {
+		view->n++;
+		return true;
+	}
+	free((void *)(uintptr_t)path->source);
+	free((void *)(uintptr_t)path->target);
+	return false;
 }
 
 /* Puts a directory into the view under its own name and under its real one. Returns whether it is there now. */
@@ -322,8 +327,13 @@ static enum interpreter_reason ask(struct interpreter *interpreter, const char *
 {
 	_cleanup_free_ struct ask_answer *answer = malloc(sizeof(*answer));
 	enum interpreter_reason reason;
-	int r = answer ? interpreter_ask(path, timeout_ms, answer) : -ENOMEM;
+	int r;
 
+	if (!answer) {
+		interpreter->error = ENOMEM;
+		return INTERPRETER_NO_ANSWER;
+	}
+	r = interpreter_ask(path, timeout_ms, answer);
 	if (r < 0) {
 		interpreter->error = is_our_want(-r) ? -r : 0;
 		return INTERPRETER_NO_ANSWER;

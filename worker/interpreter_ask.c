@@ -80,8 +80,15 @@ static int collect(int fd, uint32_t timeout_ms, struct ask_answer *answer)
 		uint64_t now_ms = clock_ms();
 		ssize_t n;
 
-		if (now_ms >= deadline_ms || poll(&event, 1, (int)(deadline_ms - now_ms)) == 0)
+		int ready;
+
+		if (now_ms >= deadline_ms)
 			return -ETIMEDOUT;
+		ready = poll(&event, 1, (int)(deadline_ms - now_ms));
+		if (ready < 0 && errno != EINTR)
+			return -errno;
+		if (ready <= 0)
+			continue;
 		n = read(fd, answer->text + answer->len, ASK_BYTES - answer->len);
 		if (n < 0 && errno != EINTR)
 			return -errno;

@@ -26,6 +26,7 @@
 #include "worker/inside.h"
 #include "worker/interpreter.h"
 #include "worker/options.h"
+#include "worker/processes.h"
 #include "worker/worker.h"
 
 #define LINK_FD 3
@@ -72,6 +73,10 @@ static int prepare(const struct options *options, const struct interpreter *inte
 
 	*inside = (struct inside){
 		.limits = options->limits, .view = interpreter->view, .python = interpreter->path};
+	/* Without eyes the watch over a run's memory would be none. */
+	*stage = STAGE_INIT;
+	if ((r = processes_check()) < 0)
+		return r;
 	*stage = STAGE_SECCOMP;
 	if ((r = syscalls_compile(&inside->filter)) < 0)
 		return r;

@@ -44,10 +44,10 @@ static int number(const char *text, uint64_t max, uint64_t *value)
 										       : 0;
 }
 
-static int number32(const char *text, uint32_t *value)
+static int number32(const char *text, uint32_t max, uint32_t *value)
 {
 	uint64_t wide;
-	int r = number(text, UINT32_MAX, &wide);
+	int r = number(text, max, &wide);
 
 	*value = (uint32_t)wide;
 	return r;
@@ -73,11 +73,11 @@ static int read_one(struct options *options, int option, const char *value)
 	case OPT_TMP:
 		return number(value, CEILING_TMP_BYTES, &options->limits.tmp_bytes);
 	case OPT_PROCESSES:
-		return number32(value, &options->limits.max_processes);
+		return number32(value, CEILING_PROCESSES, &options->limits.max_processes);
 	case OPT_CPUS:
-		return number32(value, &options->limits.cpus);
+		return number32(value, CEILING_CPUS, &options->limits.cpus);
 	case OPT_CPU_S:
-		return number32(value, &options->limits.max_cpu_s);
+		return number32(value, CEILING_TIMEOUT_S, &options->limits.max_cpu_s);
 	case OPT_LOG_LEVEL:
 		return log_level_parse(value, &options->log_level);
 	default:

@@ -15,13 +15,12 @@
 #include "common/clock.h"
 #include "common/fds.h"
 
-/* A file of proc that is read whole. A longer list of mappings than this is no honest program's. */
-#define TEXT_BYTES 4096
-#define CHILDREN_BYTES (16 * KIB)
-#define MAPS_BYTES (1 * MIB)
-/* Files that a large program maps come to less. */
+/* Less address space than this, all processes together, holds no shared memory worth looking for. */
 #define LARGE_BYTES (64 * MIB)
 #define MAX_SHARED 256
+/* What a process that is there and cannot be read is taken for: more than anybody may have. */
+#define UNREADABLE_BYTES (UINT64_C(1) << 50)
+#define CHILDREN_BYTES (16 * KIB)
 
 static ssize_t read_text(const char *path, char *text, size_t size)
 {
@@ -97,35 +96,49 @@ static void find(struct processes *processes, pid_t init)
 		add_children_of_threads(processes, (int)i, processes->list[i].pid);
 }
 
+/* Reads a status. Returns 1 when it tells of memory, 0 when the thread is gone or has none any more, or a negative errno. */
+static int read_status(const char *path, char *text)
+{
+	ssize_t n = read_text(path, text, PROCESSES_TEXT_BYTES);
+
+	if (n < 0)
+		return n == -ENOENT || n == -ESRCH ? 0 : (int)n;
+	return strstr(text, "\nVmRSS:") != NULL;
+}
+
 /* The status of any thread that still has the memory: the first one may have exited, and then says nothing of it. */
-static bool read_status(pid_t pid, char *text, size_t size)
+static int read_any_status(pid_t pid, char *text)
 {
 	_cleanup_dir_ DIR *dir = NULL;
 	struct dirent *entry;
 	char path[64];
+	int r;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	if (read_text(path, text, size) > 0 && strstr(text, "\nVmRSS:"))
-		return true;
+	if ((r = read_status(path, text)))
+		return r;
 	dir = open_tasks(pid);
-	while (dir && (entry = readdir(dir))) {
+	while (dir && r == 0 && (entry = readdir(dir))) {
 		if (entry->d_name[0] == '.')
 			continue;
 		snprintf(path, sizeof(path), "/proc/%d/task/%.20s/status", pid, entry->d_name);
-		if (read_text(path, text, size) > 0 && strstr(text, "\nVmRSS:"))
-			return true;
+		r = read_status(path, text);
 	}
-	return false;
+	return r;
 }
 
-static void measure(struct process *process)
+static void measure(struct process *process, char *text)
 {
-	char text[TEXT_BYTES];
 	uint64_t size, stack;
+	int r = read_any_status(process->pid, text);
 
-	if (!read_status(process->pid, text, sizeof(text)))
+	if (r == 0)
 		return;
 	process->counted = true;
+	if (r < 0) {
+		process->anon_bytes = UNREADABLE_BYTES;
+		return;
+	}
 	process->anon_bytes = field_bytes(text, "\nRssAnon:") + field_bytes(text, "\nVmSwap:") +
 			      field_bytes(text, "\nVmPTE:");
 	process->shmem_bytes = field_bytes(text, "\nRssShmem:");
@@ -154,62 +167,72 @@ static void settle(struct processes *now, struct process *child, const struct pr
 	r = syscall(SYS_kcmp, parent->pid, child->pid, KCMP_VM, 0, 0);
 	child->counted = false;
 	if (r > 0 || (r < 0 && is_listed(before, child->pid)))
-		measure(child);
+		measure(child, now->text);
 }
 
 void processes_look(struct processes *now, pid_t init, const struct processes *before)
 {
 	find(now, init);
 	for (size_t i = 0; i < now->n; i++)
-		measure(&now->list[i]);
+		measure(&now->list[i], now->text);
 	for (size_t i = 0; i < now->n; i++)
 		settle(now, &now->list[i], before);
 }
 
-uint64_t processes_anon(const struct processes *processes)
+static void add(struct process_sums *sums, const struct process *process)
 {
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < processes->n; i++)
-		sum += processes->list[i].counted ? processes->list[i].anon_bytes : 0;
-	return sum;
+	sums->anon_bytes += process->anon_bytes;
+	sums->shmem_bytes += process->shmem_bytes;
 }
 
-uint64_t processes_shmem(const struct processes *processes)
+struct process_sums processes_sums(const struct processes *processes)
 {
-	uint64_t sum = 0;
+	struct process_sums sums = {0};
 
 	for (size_t i = 0; i < processes->n; i++)
-		sum += processes->list[i].counted ? processes->list[i].shmem_bytes : 0;
-	return sum;
+		if (processes->list[i].counted)
+			add(&sums, &processes->list[i]);
+	return sums;
 }
 
-/* Page tables are nobody else's and in no such sum. */
-static uint64_t proportional(const struct process *process)
+/* Page tables are nobody else's and not in the sums of the kernel. */
+static void add_proportional(struct process_sums *sums, const struct process *process, char *text)
 {
-	char path[40], text[TEXT_BYTES], status[TEXT_BYTES];
+	uint64_t anon, shmem;
+	char path[40];
 
 	snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", process->pid);
-	if (read_text(path, text, sizeof(text)) <= 0 ||
-	    !read_status(process->pid, status, sizeof(status)))
-		return process->anon_bytes + process->shmem_bytes;
-	return field_bytes(text, "\nPss_Anon:") + field_bytes(text, "\nPss_Shmem:") +
-	       field_bytes(text, "\nSwapPss:") + field_bytes(status, "\nVmPTE:");
+	if (read_text(path, text, PROCESSES_TEXT_BYTES) <= 0) {
+		add(sums, process);
+		return;
+	}
+	anon = field_bytes(text, "\nPss_Anon:") + field_bytes(text, "\nSwapPss:");
+	shmem = field_bytes(text, "\nPss_Shmem:");
+	snprintf(path, sizeof(path), "/proc/%d/status", process->pid);
+	if (read_status(path, text) != 1) {
+		add(sums, process);
+		return;
+	}
+	sums->anon_bytes += anon + field_bytes(text, "\nVmPTE:");
+	sums->shmem_bytes += shmem;
 }
 
-uint64_t processes_proportional(const struct processes *processes, uint64_t budget_us)
+struct process_sums processes_proportional(struct processes *processes, uint64_t budget_us)
 {
-	uint64_t until_us = clock_own_cpu_us() + budget_us, sum = 0;
+	uint64_t until_us = clock_own_cpu_us() + budget_us;
+	struct process_sums sums = {0};
 
 	for (size_t i = 0; i < processes->n; i++) {
 		const struct process *process = &processes->list[i];
 
 		if (!process->counted)
 			continue;
-		sum += clock_own_cpu_us() < until_us ? proportional(process)
-						     : process->anon_bytes + process->shmem_bytes;
+		if (clock_own_cpu_us() < until_us)
+			add_proportional(&sums, process, processes->text);
+		else
+			add(&sums, process);
 	}
-	return sum;
+	return sums;
 }
 
 /* Shared anonymous mappings by inode; what does not fit is counted without looking whether it is there already. */
@@ -257,7 +280,7 @@ static void add_mappings(struct shared *shared, const struct process *process, c
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", process->pid);
-	n = read_text(path, text, MAPS_BYTES);
+	n = read_text(path, text, PROCESSES_TEXT_BYTES);
 	if (n == -EFBIG)
 		shared->bytes += process->mapped_bytes;
 	if (n <= 0)
@@ -266,13 +289,43 @@ static void add_mappings(struct shared *shared, const struct process *process, c
 		add_mapping(shared, line);
 }
 
-uint64_t processes_shared_mappings(const struct processes *processes)
+static bool has_much_space(const struct processes *processes)
 {
-	_cleanup_free_ char *text = malloc(MAPS_BYTES);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < processes->n; i++)
+		sum += processes->list[i].counted ? processes->list[i].mapped_bytes : 0;
+	return sum > LARGE_BYTES;
+}
+
+uint64_t processes_shared_mappings(struct processes *processes, uint64_t budget_us)
+{
+	uint64_t until_us = clock_own_cpu_us() + budget_us;
 	struct shared shared = {.n = 0};
 
-	for (size_t i = 0; text && i < processes->n; i++)
-		if (processes->list[i].counted && processes->list[i].mapped_bytes > LARGE_BYTES)
-			add_mappings(&shared, &processes->list[i], text);
+	if (!has_much_space(processes))
+		return 0;
+	for (size_t i = 0; i < processes->n; i++) {
+		const struct process *process = &processes->list[i];
+
+		if (!process->counted)
+			continue;
+		if (clock_own_cpu_us() < until_us)
+			add_mappings(&shared, process, processes->text);
+		else
+			shared.bytes += process->mapped_bytes;
+	}
 	return shared.bytes;
+}
+
+int processes_check(void)
+{
+	char path[64], text[CHILDREN_BYTES];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	if ((n = read_text(path, text, sizeof(text))) < 0)
+		return (int)n;
+	n = read_text("/proc/self/smaps_rollup", text, sizeof(text));
+	return n < 0 ? (int)n : 0;
 }

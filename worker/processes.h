@@ -24,25 +24,37 @@ struct process {
 		mapped_bytes; /* address space that is neither data nor stack: files and shared memory */
 };
 
+/* Long enough for any file of proc that an honest process has: its status names all groups of its user. */
+#define PROCESSES_TEXT_BYTES (1 * MIB)
+
 struct processes {
 	struct process list[CEILING_PROCESSES];
 	size_t n;
+	char text[PROCESSES_TEXT_BYTES]; /* what was read last */
 };
+
+struct process_sums {
+	uint64_t anon_bytes;
+	uint64_t shmem_bytes;
+};
+
+/* Says whether this machine lets processes be found and measured. Returns 0 or a negative errno. */
+int processes_check(void);
 
 /* Finds everything below init and measures it. before is the result of the last time (may be the same object's copy, or
  * empty): where the kernel does not tell whether a child still has its parent's memory, a child that is new is taken to. */
 void processes_look(struct processes *now, pid_t init, const struct processes *before);
 
-/* Sum of anon_bytes, and of shmem_bytes, over those that are counted. */
-uint64_t processes_anon(const struct processes *processes);
-uint64_t processes_shmem(const struct processes *processes);
+/* The sums over those that are counted. */
+struct process_sums processes_sums(const struct processes *processes);
 
-/* The same two sums together, with shared pages divided by the number of those who share them. Takes long, so it stops
- * after budget_us of our own CPU time and takes what is left in full. */
-uint64_t processes_proportional(const struct processes *processes, uint64_t budget_us);
+/* The same, with shared pages divided by the number of those who share them. Takes long, so it stops after budget_us of
+ * our own CPU time and takes what is left in full. */
+struct process_sums processes_proportional(struct processes *processes, uint64_t budget_us);
 
 /* Bytes of all shared anonymous mappings, each counted once, whether they are in anybody's page table or not: pages of
- * such a mapping stay when the one who touched them is gone. Only looks at processes with much address space. */
-uint64_t processes_shared_mappings(const struct processes *processes);
+ * such a mapping stay when the one who touched them is gone. Looks only when all processes together have much address
+ * space; after budget_us it takes what is left for shared. */
+uint64_t processes_shared_mappings(struct processes *processes, uint64_t budget_us);
 
 #endif

@@ -21,6 +21,14 @@ void run_begin(struct run *run, uint64_t id, const struct frame_run *request, in
 			    .capture = {.pipes = {-1, -1, -1}, .blobs = {-1, -1, -1}, .sink = -1}};
 }
 
+/* Nobody polls what is closed: a pipe that is not read would be reported again and again. */
+static void give_up_capture(struct run *run, struct sandbox *sandbox, int error)
+{
+	run->capture_error = error;
+	capture_clear(&run->capture);
+	sandbox_kill(sandbox);
+}
+
 int run_start(struct run *run, struct sandbox *sandbox, const struct limits *limits)
 {
 	int fds[GIVE_FDS] = {run->program, -1, -1, -1};
@@ -35,8 +43,7 @@ int run_start(struct run *run, struct sandbox *sandbox, const struct limits *lim
 		cleanup_fd(&fds[i]);
 	cleanup_fd(&run->program);
 	if (r < 0) {
-		run->capture_error = r;
-		sandbox_kill(sandbox);
+		give_up_capture(run, sandbox, r);
 		return r;
 	}
 	run->started = true;
@@ -51,6 +58,15 @@ void run_kill(struct run *run, struct sandbox *sandbox, enum frame_flag reason)
 		return;
 	run->killed |= reason;
 	sandbox_kill(sandbox);
+}
+
+void run_capture(struct run *run, struct sandbox *sandbox,
+		 const struct pollfd polls[CAPTURE_STREAMS])
+{
+	int r = capture_move(&run->capture, polls);
+
+	if (r < 0)
+		give_up_capture(run, sandbox, r);
 }
 
 int run_tick(struct run *run, struct sandbox *sandbox, uint64_t now_us)

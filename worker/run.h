@@ -33,6 +33,10 @@ void run_begin(struct run *run, uint64_t id, const struct frame_run *request, in
 /* Starts it in a READY sandbox. Returns 0, or a negative errno: the sandbox is killed, and the answer will be FAIL. */
 int run_start(struct run *run, struct sandbox *sandbox, const struct limits *limits);
 
+/* Moves what the pipes have, as poll found them. A failure kills the sandbox, and the answer will be FAIL. */
+void run_capture(struct run *run, struct sandbox *sandbox,
+		 const struct pollfd polls[CAPTURE_STREAMS]);
+
 /* What time it is for: kills at the deadline, looks at memory. Returns milliseconds until it wants to be called again,
  * -1 for never. */
 int run_tick(struct run *run, struct sandbox *sandbox, uint64_t now_us);

@@ -77,8 +77,6 @@ static void handle(struct sandbox *sandbox, const struct report *report)
 		break;
 	case REPORT_READY:
 		sandbox->layers = report->layers;
-		if (sandbox->state == SANDBOX_BUILDING)
-			move_to(sandbox, SANDBOX_READY);
 		break;
 	case REPORT_FAILED:
 		note_failure(sandbox, report->stage, report->error);
@@ -92,20 +90,35 @@ static void handle(struct sandbox *sandbox, const struct report *report)
 	}
 }
 
-void sandbox_read(struct sandbox *sandbox)
+/* Builder and init are two processes: either may be heard first. */
+static bool is_ready(const struct sandbox *sandbox)
+{
+	return sandbox->state == SANDBOX_BUILDING && sandbox->init && sandbox->layers;
+}
+
+/* reaped is a process that was waited for just now: its number may be another's already. */
+static void read_reports(struct sandbox *sandbox, pid_t reaped)
 {
 	struct report report;
 	int r = -EAGAIN;
 
-	while (sandbox->sock >= 0 && (r = report_recv(sandbox->sock, &report)) == 1)
+	while (sandbox->sock >= 0 && (r = report_recv(sandbox->sock, &report)) == 1) {
 		handle(sandbox, &report);
+		if (is_ready(sandbox))
+			move_to(sandbox, SANDBOX_READY);
+	}
 	if (r == -EAGAIN)
 		return;
 	/* The end of the stream, or nonsense: nothing in it speaks to us any more. */
 	cleanup_fd(&sandbox->sock);
 	begin_end(sandbox);
-	if (sandbox->init)
+	if (sandbox->init && sandbox->init != reaped)
 		kill(sandbox->init, SIGKILL);
+}
+
+void sandbox_read(struct sandbox *sandbox)
+{
+	read_reports(sandbox, 0);
 }
 
 int sandbox_give(struct sandbox *sandbox, const int fds[GIVE_FDS])
@@ -134,7 +147,7 @@ void sandbox_reaped(struct sandbox *sandbox, pid_t pid, const struct rusage *usa
 	if (sandbox->state == SANDBOX_REAPED)
 		return;
 	/* What it said before it died comes first: the builder tells init's pid just before it exits. */
-	sandbox_read(sandbox);
+	read_reports(sandbox, pid);
 	if (pid == sandbox->builder) {
 		sandbox->builder = 0;
 	} else if (pid == sandbox->init) {

@@ -4,7 +4,7 @@
  *      │                  │                                        ▲
  *      └──failed, kill────┴────────────────────────────────────────┘
  *
- * REAPED means that init was waited for, and so that no process of the sandbox is alive: the kernel lets pid 1 go only
+ * REAPED means that init was waited for (one that was never heard of exits by itself, and has run nothing), and so that no process of the sandbox is alive: the kernel lets pid 1 go only
  * when its namespace is empty (pid_namespaces(7)).
  */
 #ifndef WORKER_SANDBOX_H

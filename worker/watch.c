@@ -17,8 +17,9 @@
 #define PRECISE_BUDGET_US 200000
 #define PRECISE_PAUSE 10
 #define URGENT_PAUSE 1
-/* Lists of mappings are read at most so often. */
+/* Lists of mappings are read at most so often, and at most so much CPU time goes into it at once. */
 #define SHARED_PAUSE_US 20000
+#define SHARED_BUDGET_US 50000
 /* A soft limit that is off by less is not moved. */
 #define LIMIT_STEP (4 * MIB)
 
@@ -52,13 +53,20 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-static uint64_t shared_mappings(struct watch *watch, uint64_t now_us)
+static void look_at_mappings(struct watch *watch, uint64_t now_us)
 {
-	if (now_us >= watch->shared_us) {
-		watch->shared_bytes = processes_shared_mappings(watch->now);
-		watch->shared_us = now_us + SHARED_PAUSE_US;
-	}
-	return watch->shared_bytes;
+	uint64_t start_us = clock_us(), end_us;
+
+	if (now_us < watch->shared_us)
+		return;
+	watch->shared_bytes = processes_shared_mappings(watch->now, SHARED_BUDGET_US);
+	end_us = clock_us();
+	watch->shared_us = end_us + larger(SHARED_PAUSE_US, (end_us - start_us) * PRECISE_PAUSE);
+}
+
+static uint64_t total(const struct watch *watch, struct process_sums sums)
+{
+	return sums.anon_bytes + larger(sums.shmem_bytes, watch->shared_bytes);
 }
 
 /* Alone, a process shares no page with another of the run; far below the limit it does not matter. */
@@ -71,7 +79,7 @@ static void look_precisely(struct watch *watch, uint64_t plain)
 {
 	uint64_t start_us = clock_us(), end_us, spent_us;
 
-	watch->precise_bytes = processes_proportional(watch->now, PRECISE_BUDGET_US);
+	watch->precise_bytes = total(watch, processes_proportional(watch->now, PRECISE_BUDGET_US));
 	watch->plain_bytes = plain;
 	end_us = clock_us();
 	spent_us = end_us - start_us;
@@ -90,17 +98,18 @@ static uint64_t estimate(const struct watch *watch, uint64_t plain)
 /* What the run has, as well as it can be known now; *sure says whether that is enough to kill it. */
 static uint64_t weigh(struct watch *watch, uint64_t now_us, bool *sure)
 {
-	uint64_t plain = processes_anon(watch->now) +
-			 larger(processes_shmem(watch->now), shared_mappings(watch, now_us));
+	uint64_t plain;
 	bool urgent;
 
+	look_at_mappings(watch, now_us);
+	plain = total(watch, processes_sums(watch->now));
 	*sure = true;
 	if (!needs_precision(watch, plain))
 		return plain;
 	urgent = !watch->precise_us || estimate(watch, plain) > watch->limits.memory_bytes;
 	if (now_us >= (urgent ? watch->urgent_us : watch->precise_us)) {
 		look_precisely(watch, plain);
-		return larger(watch->precise_bytes, watch->shared_bytes);
+		return watch->precise_bytes;
 	}
 	*sure = false;
 	return estimate(watch, plain);

@@ -49,7 +49,7 @@ static void leave(struct worker *worker, int exit_code)
 	worker->exit_code = exit_code;
 }
 
-/* Builds the next sandbox. When even the fork fails there is nothing to reap: what failed is told at once. */
+/* Builds the next sandbox. When even the fork fails it stays REAPED. */
 static void build(struct worker *worker)
 {
 	sandbox_clear(&worker->sandbox);
@@ -132,6 +132,15 @@ static void on_reaped(struct worker *worker)
 		sandbox_clear(&worker->sandbox);
 }
 
+/* Where not even a process can be had, nothing will be reaped that the run could be answered for. */
+static void build_for_run(struct worker *worker)
+{
+	build(worker);
+	if (worker->sandbox.state == SANDBOX_REAPED &&
+	    run_answer(&worker->run, &worker->sandbox, &worker->inside->limits, worker->link) < 0)
+		leave(worker, 1);
+}
+
 static void on_run(struct worker *worker, const struct frame *frame, int fds[FRAME_FDS])
 {
 	if (worker->run.id) {
@@ -143,7 +152,7 @@ static void on_run(struct worker *worker, const struct frame *frame, int fds[FRA
 	if (worker->sandbox.state == SANDBOX_READY)
 		run_start(&worker->run, &worker->sandbox, &worker->inside->limits);
 	else if (worker->sandbox.state == SANDBOX_REAPED)
-		build(worker);
+		build_for_run(worker);
 }
 
 static void on_link(struct worker *worker)
@@ -196,11 +205,8 @@ static void turn(struct worker *worker)
 
 	fill_polls(worker, polls);
 	n = poll(polls, POLLS, wait_ms);
-	if (n > 0 && worker->run.started && !worker->run.capture_error) {
-		worker->run.capture_error = capture_move(&worker->run.capture, polls + AT_CAPTURE);
-		if (worker->run.capture_error)
-			sandbox_kill(&worker->sandbox);
-	}
+	if (n > 0 && worker->run.started && !worker->run.capture_error)
+		run_capture(&worker->run, &worker->sandbox, polls + AT_CAPTURE);
 	if (n > 0 && polls[AT_SANDBOX].revents)
 		sandbox_read(&worker->sandbox);
 	if (n > 0 && polls[AT_SIGNAL].revents)

@@ -4,6 +4,7 @@
 Whatever comes, the worker answers or ends; when it ends, nothing of a run is left a moment later.
 """
 import contextlib
+import errno
 import os
 import re
 import resource
@@ -484,6 +485,21 @@ def test_a_waiting_sandbox_killed_from_outside_is_replaced():
             # Killed just before it was to be used: then the run may fail, but it is told, and the next one works.
             check(frame.kind == DONE and frame.content[0] == b"fine\n" or frame.kind == FAIL, "odd", frame.__dict__)
             works(w, 10 + i)
+
+
+def test_a_run_is_answered_when_no_process_can_be_had():
+    if os.geteuid() == 0:
+        skip("needs an ordinary user: the limits of another user's process are not root's everywhere")
+    with worker() as w:
+        os.kill(sandbox_of(w), signal.SIGKILL)
+        pid = w.process.pid
+        until(lambda: not descendants(pid), 5, "no sandbox")
+        _, hard = resource.prlimit(pid, resource.RLIMIT_NPROC)
+        resource.prlimit(pid, resource.RLIMIT_NPROC, (1, hard))
+        frame = w.run("print('x')", ident=7)
+        equal((frame.kind, frame.id, frame.error), (FAIL, 7, errno.EAGAIN))
+        resource.prlimit(pid, resource.RLIMIT_NPROC, (hard, hard))
+        works(w)
 
 
 def test_a_waiting_sandbox_that_was_stopped_does_not_stop_the_worker():

@@ -147,6 +147,17 @@ for m in [mmap.mmap(-1, 100 << 20) for _ in range(8)]:
     os.wait()
 print('GOT')
 """),
+    ("many_small_mappings_touched_by_children_that_are_gone", """
+import mmap, os, time
+for _ in range(40):
+    if os.fork() == 0:
+        m = mmap.mmap(-1, 15 << 20)
+        if os.fork() == 0:
+            for i in range(0, 15 << 20, 4096): m[i] = 1
+            os._exit(0)
+        os.wait(); time.sleep(30)
+time.sleep(30); print('GOT')
+"""),
     ("threads_whose_leader_has_exited", """
 import ctypes, os, platform, threading, time
 def work():
@@ -202,6 +213,22 @@ for _ in range(6):
     children.append(pid)
 print([os.waitpid(p, 0)[1] for p in children])
 """), "[0, 0, 0, 0, 0, 0]\n")
+
+
+def test_shared_memory_in_nobody_s_page_table_and_private_memory_add_up():
+    result = run("""
+import mmap, os, time
+m = mmap.mmap(-1, 200 << 20)
+if os.fork() == 0:
+    for i in range(0, 200 << 20, 4096): m[i] = 1
+    os._exit(0)
+os.wait()
+if os.fork() == 0: time.sleep(30)
+held = []
+for _ in range(190): held.append(b'x' * (1 << 20)); time.sleep(0.005)
+print('GOT')
+""")
+    expect(result, limit="memory", stdout="", timed_out=False)
 
 
 HONEST = [

@@ -9,13 +9,20 @@ from mcp import cases, main
 STATUS = "print({k: v.strip() for k, v in (l.split(':', 1) for l in open('/proc/%s/status'))}[%r])"
 
 
-@cases([("user", "Uid", "1000\t1000\t1000\t1000"), ("group", "Gid", "1000\t1000\t1000\t1000"), ("groups", "Groups", ""),
+@cases([("user", "Uid", "1000\t1000\t1000\t1000"), ("group", "Gid", "1000\t1000\t1000\t1000"),
         ("new_privileges", "NoNewPrivs", "1"), ("seccomp", "Seccomp", "2"), ("inheritable", "CapInh", "0" * 16),
         ("permitted", "CapPrm", "0" * 16), ("effective", "CapEff", "0" * 16), ("bounding", "CapBnd", "0" * 16),
         ("ambient", "CapAmb", "0" * 16)])
 def test_status_of(key, want):
     equal(printed(STATUS % ("self", key)), want + "\n")
     equal(printed(STATUS % ("1", key)), want + "\n", "pid 1:")
+
+
+def test_groups_are_nobody_s_but_those_that_a_user_cannot_give_up():
+    """They show as the one group of the sandbox, or as the overflow group; a server started as root has none."""
+    outside = [] if os.geteuid() == 0 else os.getgroups()
+    inside = printed("import os; print(*os.getgroups())").split()
+    check(len(inside) <= len(outside) and set(inside) <= {"1000", "65534"}, "groups", inside, outside)
 
 
 def test_securebits_are_locked():
