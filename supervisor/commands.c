@@ -21,6 +21,7 @@
 
 #define READ_BYTES 65536
 #define NOTICE_MS 1000
+#define UNWRITTEN "the output cannot be written"
 
 /* A sentence for the person at the command line. */
 static __attribute__((format(printf, 1, 2))) void say(const char *format, ...)
@@ -32,6 +33,12 @@ static __attribute__((format(printf, 1, 2))) void say(const char *format, ...)
 	vfprintf(stderr, format, args);
 	va_end(args);
 	fputc('\n', stderr);
+}
+
+static int fail(const char *what, int error)
+{
+	say("%s: %s.", what, strerror(error < 0 ? -error : error));
+	return EXIT_INTERNAL;
 }
 
 /* One run: what is needed until its outcome is printed. */
@@ -161,7 +168,9 @@ static int fill_request(const struct config *config, const struct run_options *o
 	if (!options->code_is_stdin && !isatty(STDIN_FILENO))
 		return read_blob(input, &request->stdin_fd);
 	request->stdin_fd = blob_from("", 0);
-	return request->stdin_fd >= 0 ? 0 : EXIT_INTERNAL;
+	return request->stdin_fd >= 0
+		       ? 0
+		       : fail("an empty standard input cannot be had", request->stdin_fd);
 }
 
 /*** What came of it ***/
@@ -218,11 +227,16 @@ static int print_error_result(const struct buf *text)
 static int print_failure(const struct run *run, const struct outcome *outcome)
 {
 	_cleanup_(buf_clear) struct buf text = BUF_INIT;
+	int r = 0;
 
 	exec_tool_failure(&text, run->config, outcome);
-	if (run->json && (text.error != 0 || print_error_result(&text) < 0))
-		return EXIT_INTERNAL;
-	say("%.*s", (int)text.len, text.data != NULL ? text.data : "");
+	if (text.error != 0)
+		return fail("what went wrong cannot be told", text.error);
+	say("%.*s", (int)text.len, text.data);
+	if (run->json)
+		r = print_error_result(&text);
+	if (r < 0 && r != -EPIPE)
+		return fail(UNWRITTEN, r);
 	return outcome->kind == OUTCOME_LOST ? EXIT_INTERNAL : EXIT_NO_SANDBOX;
 }
 
@@ -235,10 +249,8 @@ static int print_outcome(const struct run *run, const struct call *call,
 		return print_failure(run, outcome);
 	r = run->json ? print_json(run, call, outcome) : print_output(run, outcome);
 	/* A reader that has seen enough is no failure of the run. */
-	if (r < 0 && r != -EPIPE) {
-		say("the output cannot be written: %s.", strerror(-r));
-		return EXIT_INTERNAL;
-	}
+	if (r < 0 && r != -EPIPE)
+		return fail(UNWRITTEN, r);
 	return exit_code(&outcome->done);
 }
 
@@ -295,7 +307,7 @@ int command_run(const struct config *config, const struct spawn_spec *spec,
 
 	run.call = call_new();
 	if (run.call == NULL)
-		return EXIT_INTERNAL;
+		return fail("the run cannot be prepared", ENOMEM);
 	r = fill_request(config, options, &run.call->request);
 	if (r != 0)
 		return r;
@@ -307,6 +319,7 @@ int command_run(const struct config *config, const struct spawn_spec *spec,
 	run.call->ctx = &run;
 	dispatch_submit(run.dispatch, run.call);
 	while (!run.ended)
-		event_base_loop(run.base, EVLOOP_ONCE);
+		if (event_base_loop(run.base, EVLOOP_ONCE) < 0)
+			return fail("the event loop failed", errno);
 	return run.exit_code;
 }

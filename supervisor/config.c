@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LONGEST_SHOWN 40
+#include "common/printable.h"
+#include "supervisor/options.h"
 
 /* One row: what a person sees, and where the value goes. */
 struct row {
@@ -67,6 +68,7 @@ static const struct row rows[] = {
 };
 
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
+_Static_assert(ROWS <= OPTIONS_MAX_SETTINGS, "a flag has no place in struct options");
 
 const struct config_setting *config_setting(size_t i)
 {
@@ -84,28 +86,23 @@ const struct config_setting *config_find_flag(const char *flag, size_t len)
 	return NULL;
 }
 
-/* A value as a sentence may show it: printable ASCII, cut. */
-static void show(char out[LONGEST_SHOWN + 4], const char *value)
+const char *config_transport_name(enum transport transport)
 {
-	size_t len = strnlen(value, LONGEST_SHOWN + 1);
-	size_t kept = len > LONGEST_SHOWN ? LONGEST_SHOWN : len;
+	static const char *const names[] = {[TRANSPORT_STDIO] = "stdio"};
 
-	for (size_t i = 0; i < kept; i++)
-		out[i] = value[i] >= ' ' && value[i] <= '~' ? value[i] : '?';
-	memcpy(out + kept, len > kept ? "..." : "", len > kept ? 4 : 1);
+	return names[transport];
 }
 
 __attribute__((format(printf, 5, 6))) static int refuse(char *error, size_t size,
 							const struct config_setting *setting,
 							const char *value, const char *allowed, ...)
 {
-	char shown[LONGEST_SHOWN + 4];
+	char shown[44];
 	va_list args;
 	int len;
 
-	show(shown, value);
 	len = snprintf(error, size, "%s (--%s) is \"%s\": ", setting->variable, setting->flag,
-		       shown);
+		       printable_copy(shown, sizeof(shown), value, strlen(value)));
 	if (len < 0 || (size_t)len >= size)
 		return -EINVAL;
 	va_start(args, allowed);
@@ -189,6 +186,12 @@ static int read_choice(struct config *config, const struct row *row, const char 
 	return 0;
 }
 
+/* A relative path would mean another file as soon as the server has left its working directory. */
+static bool is_relative_path(const char *value)
+{
+	return strchr(value, '/') != NULL && value[0] != '/';
+}
+
 static int read_text(struct config *config, const struct row *row, const char *value, char *error,
 		     size_t size)
 {
@@ -198,6 +201,10 @@ static int read_text(struct config *config, const struct row *row, const char *v
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			return refuse(error, size, &row->setting, value,
 				      "it must not contain control characters.");
+	if (row->offset == offsetof(struct config, python) && is_relative_path(value))
+		return refuse(error, size, &row->setting, value,
+			      "it must be a name without \"/\" or a full path that starts with "
+			      "\"/\".");
 	memcpy((char *)config + row->offset, &value, sizeof(value));
 	return 0;
 }
@@ -214,17 +221,6 @@ static int read_row(struct config *config, const struct row *row, const char *va
 		return read_text(config, row, value, error, size);
 	}
 	return -EINVAL;
-}
-
-/* A relative path would mean another file as soon as the server has left its working directory. */
-static int check_python(const struct config *config, char *error, size_t size)
-{
-	const char *python = config->python;
-
-	if (strchr(python, '/') == NULL || python[0] == '/')
-		return 0;
-	return refuse(error, size, config_find_flag("python", 6), python,
-		      "it must be a name without \"/\" or a full path that starts with \"/\".");
 }
 
 int config_read(struct config *config, config_lookup lookup, void *ctx, char *error,
@@ -249,7 +245,7 @@ int config_read(struct config *config, config_lookup lookup, void *ctx, char *er
 	}
 	if (config->limits.max_cpu_s == 0)
 		config->limits.max_cpu_s = config->max_timeout_s;
-	return check_python(config, error, error_size);
+	return 0;
 }
 
 uint64_t config_message_max(const struct config *config)

@@ -46,6 +46,9 @@ struct config_setting {
 /* The i-th setting, or NULL behind the last. */
 const struct config_setting *config_setting(size_t i);
 
+/* The word of the setting. */
+const char *config_transport_name(enum transport transport);
+
 /* Finds the setting of a flag name (without the two dashes), or NULL. */
 const struct config_setting *config_find_flag(const char *flag, size_t len);
 

@@ -203,11 +203,12 @@ static void add_remedy(struct buf *out, const struct config *config, const struc
 	char text[1024];
 
 	if (is_after_start(outcome->stage)) {
-		buf_printf(out,
-			   "The result was lost: failed while %s (%s, %s). It was not run again, for "
-			   "it may have had effects; call again if that is safe.",
-			   stage_what(outcome->stage), stage_name(outcome->stage),
-			   log_errno(outcome->error));
+		buf_printf(
+			out,
+			"The result was lost: failed while %s (%s, %s). It was not run again, for "
+			"it may have had effects; call again if that is safe.",
+			stage_what(outcome->stage), stage_name(outcome->stage),
+			log_errno(outcome->error));
 		return;
 	}
 	remedy_facts(&facts);

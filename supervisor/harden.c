@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/limits.h"
+#include "common/printable.h"
 
 #define DEFAULT_USER "mcp-exec"
 
@@ -55,14 +56,15 @@ static int set_signals(void)
 	return 0;
 }
 
-static int raise_soft_limit(__rlimit_resource_t resource)
+/* A convenience: where it fails, what it was for fails later and says so. */
+static void raise_soft_limit(__rlimit_resource_t resource)
 {
 	struct rlimit limit;
 
-	if (getrlimit(resource, &limit) < 0)
-		return -errno;
+	if (getrlimit(resource, &limit) < 0 || limit.rlim_cur == limit.rlim_max)
+		return;
 	limit.rlim_cur = limit.rlim_max;
-	return setrlimit(resource, &limit) < 0 ? -errno : 0;
+	(void)setrlimit(resource, &limit);
 }
 
 /* The soft limits on files are meant for programs that do not expect more; each call that waits holds two descriptors,
@@ -70,7 +72,6 @@ static int raise_soft_limit(__rlimit_resource_t resource)
 static int set_limits(void)
 {
 	struct rlimit core;
-	int r;
 
 	if (getrlimit(RLIMIT_CORE, &core) < 0)
 		return -errno;
@@ -78,8 +79,9 @@ static int set_limits(void)
 	core.rlim_cur = 0;
 	if (setrlimit(RLIMIT_CORE, &core) < 0)
 		return -errno;
-	r = raise_soft_limit(RLIMIT_NOFILE);
-	return r < 0 ? r : raise_soft_limit(RLIMIT_FSIZE);
+	raise_soft_limit(RLIMIT_NOFILE);
+	raise_soft_limit(RLIMIT_FSIZE);
+	return 0;
 }
 
 int harden_early(void)
@@ -237,10 +239,9 @@ static void say_unknown(const char *user, int r, char *error, size_t size)
 	/* A setting is the operator's own, and still no terminal has to obey it. */
 	char shown[64];
 
-	snprintf(shown, sizeof(shown), "%s", user != NULL ? user : DEFAULT_USER);
-	for (char *at = shown; *at != '\0'; at++)
-		if (*at < ' ' || *at > '~')
-			*at = '?';
+	if (user == NULL)
+		user = DEFAULT_USER;
+	printable_copy(shown, sizeof(shown), user, strlen(user));
 	if (r == -ENOENT)
 		snprintf(error, size,
 			 "MCP_EXEC_USER (--user) is \"%s\", and there is no such user on this "
@@ -253,11 +254,27 @@ static void say_unknown(const char *user, int r, char *error, size_t size)
 			 shown, strerror(-r));
 }
 
+/* A real or saved uid of 0 is root, and one call away. */
+static int refuse_hidden_root(char *error, size_t size)
+{
+	uid_t ruid, euid, suid;
+
+	if (getresuid(&ruid, &euid, &suid) == 0 && (euid == 0 || (ruid != 0 && suid != 0)))
+		return 0;
+	snprintf(error, size,
+		 "This was started as uid %u, but its real or saved uid is 0, so it could become "
+		 "root again; start it as root or as an ordinary user.",
+		 geteuid());
+	return -EPERM;
+}
+
 int harden_user(const char *user, char *error, size_t error_size)
 {
 	struct identity who = {.uid = 0};
-	int r;
+	int r = refuse_hidden_root(error, error_size);
 
+	if (r < 0)
+		return r;
 	if (geteuid() != 0 && user == NULL)
 		return 0;
 	r = find_identity(&who, user);

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-/* PR_SET_DUMPABLE 0, soft RLIMIT_CORE 0, soft RLIMIT_NOFILE and RLIMIT_FSIZE as high as the hard ones, umask 022. Of
+/* PR_SET_DUMPABLE 0, soft RLIMIT_CORE 0, soft RLIMIT_NOFILE and RLIMIT_FSIZE as high as the hard ones if that is allowed, umask 022. Of
  * signals none is blocked, SIGPIPE and SIGXFSZ are ignored, all others are at their default, but SIGHUP stays ignored
  * when it was. Returns 0 or a negative errno. */
 int harden_early(void);
@@ -18,7 +18,7 @@ void harden_signals(void);
 
 /* When effective uid is 0: becomes user (a name or a number; NULL: mcp-exec if it exists, else UNPRIVILEGED_ID) with no
  * supplementary group, sets HOME, USER and LOGNAME in environ to that user's, and proves that root cannot be had back.
- * When started as another user, a non-NULL user must be that same one.
+ * When started as another user, a non-NULL user must be that same one, and neither the real nor the saved uid root.
  * Returns 0, or a negative errno with a sentence in error. */
 int harden_user(const char *user, char *error, size_t error_size);
 

@@ -15,6 +15,7 @@
 #include "common/cleanup.h"
 #include "common/fds.h"
 #include "common/log.h"
+#include "common/printable.h"
 #include "common/version.h"
 #include "supervisor/commands.h"
 #include "supervisor/config.h"
@@ -32,6 +33,7 @@
 struct resources {
 	struct spawn_spec spec;
 	int code_fd;
+	int terminal_fd;
 };
 
 static int complain(const char *sentence, int exit_code)
@@ -88,8 +90,13 @@ static int read_config(struct config *config, struct options *options)
  * /dev/fd/N. A system that cannot do it is told so by the worker. */
 static void close_others(const struct resources *resources)
 {
-	const int keep[] = {STDIN_FILENO,     STDOUT_FILENO,	  STDERR_FILENO,
-			    log_descriptor(), resources->code_fd, resources->spec.worker_fd};
+	const int keep[] = {STDIN_FILENO,
+			    STDOUT_FILENO,
+			    STDERR_FILENO,
+			    log_descriptor(),
+			    resources->code_fd,
+			    resources->terminal_fd,
+			    resources->spec.worker_fd};
 
 	(void)fds_close_all_but(keep, sizeof(keep) / sizeof(keep[0]));
 }
@@ -104,6 +111,24 @@ static int open_code(const char *file)
 	return fd >= 0 ? fd : -errno;
 }
 
+static int refuse_file(const char *file, int error)
+{
+	char shown[256];
+
+	fprintf(stderr, "mcp-exec: %s cannot be opened: %s.\n",
+		printable_copy(shown, sizeof(shown), file, strlen(file)), strerror(-error));
+	return EXIT_NO_INPUT;
+}
+
+/* A terminal that nobody reads would hold up each write, and its flags are shared with whoever started us: so it is opened
+ * anew, while whoever owns it may still be us. */
+static int open_terminal(void)
+{
+	if (!isatty(STDOUT_FILENO))
+		return -1;
+	return open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
 static int open_resources(struct resources *resources, const struct options *options,
 			  const struct config *config)
 {
@@ -111,12 +136,11 @@ static int open_resources(struct resources *resources, const struct options *opt
 
 	if (options->command == OPTIONS_RUN) {
 		resources->code_fd = open_code(options->file);
-		if (resources->code_fd < 0) {
-			fprintf(stderr, "mcp-exec: %s cannot be opened: %s.\n", options->file,
-				strerror(-resources->code_fd));
-			return EXIT_NO_INPUT;
-		}
+		if (resources->code_fd < 0)
+			return refuse_file(options->file, resources->code_fd);
 	}
+	if (options->command == OPTIONS_SERVE)
+		resources->terminal_fd = open_terminal();
 	if (spawn_open(&resources->spec, config, sentence, sizeof(sentence)) < 0)
 		return complain(sentence, EXIT_NO_SANDBOX);
 	close_others(resources);
@@ -137,15 +161,16 @@ static int give_up_rights(const struct config *config)
 	return r < 0 ? fail("Privileges cannot be given up", r) : 0;
 }
 
-static int serve(const struct config *config, const struct spawn_spec *spec)
+static int serve(const struct config *config, const struct resources *resources)
 {
 	if (isatty(STDIN_FILENO))
 		fputs("mcp-exec: waiting for an MCP client on standard input; for people there are "
 		      "\"mcp-exec run FILE\", \"mcp-exec check\" and \"mcp-exec --help\".\n",
 		      stderr);
 	log_event(LOG_INFO, "server.start", LOG_WORD("version", MCP_EXEC_VERSION),
-		  LOG_WORD("transport", "stdio"), LOG_SETTING("python", config->python));
-	return stdio_serve(config, spec);
+		  LOG_STATIC("transport", config_transport_name(config->transport)),
+		  LOG_SETTING("python", config->python));
+	return stdio_serve(config, &resources->spec, resources->terminal_fd);
 }
 
 static int report(const struct spawn_spec *spec, const char *mode, const char *extra)
@@ -185,12 +210,12 @@ static int execute(const struct config *config, const struct resources *resource
 	case OPTIONS_HELP:
 		break;
 	}
-	return serve(config, spec);
+	return serve(config, resources);
 }
 
 static int start(struct options *options)
 {
-	struct resources resources = {.spec = {.worker_fd = -1}, .code_fd = -1};
+	struct resources resources = {.spec = {.worker_fd = -1}, .code_fd = -1, .terminal_fd = -1};
 	struct config config;
 	int r = read_config(&config, options);
 
@@ -201,6 +226,7 @@ static int start(struct options *options)
 	if (r == 0)
 		r = execute(&config, &resources, options);
 	cleanup_fd(&resources.code_fd);
+	cleanup_fd(&resources.terminal_fd);
 	cleanup_fd(&resources.spec.worker_fd);
 	return r;
 }

@@ -212,9 +212,8 @@ void mcp_handle(struct mcp *mcp, struct session *session, const char *text, size
 	handle_one(mcp, session, NULL, &message);
 }
 
-void mcp_refuse_long(struct mcp *mcp, struct session *session)
+void mcp_refuse_unread(struct session *session)
 {
-	(void)mcp;
 	refuse_text(session, RPC_INTERNAL_ERROR,
 		    "Internal error: no memory for a message as long as this one");
 }

@@ -32,6 +32,6 @@ void mcp_end(struct mcp *mcp, struct session *session);
 void mcp_tick(struct session *session);
 
 /* Answers a message that there was no memory for. */
-void mcp_refuse_long(struct mcp *mcp, struct session *session);
+void mcp_refuse_unread(struct session *session);
 
 #endif

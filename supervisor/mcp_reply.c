@@ -24,11 +24,12 @@ static bool add_server_info(cJSON *result)
 	return cJSON_AddRawToObject(meta, SERVER_INFO_KEY, SERVER_INFO);
 }
 
-/* An answer which even this little memory is missing for is lost. */
 static void send_answer(const struct mcp_reply *reply, const struct buf *out)
 {
 	if (out->error == 0)
 		session_answer(reply->session, reply->batch, out->data, out->len);
+	else
+		session_lose_answer(reply->session, reply->batch);
 }
 
 static void give_back(void)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/printable.h"
 #include "common/version.h"
 #include "supervisor/config.h"
 
@@ -50,13 +51,9 @@ static int refuse_hinting(const struct cursor *cursor, const char *what, const c
 			  size_t len, const char *hint)
 {
 	char shown[64];
-	size_t n = len < sizeof(shown) - 1 ? len : sizeof(shown) - 1;
 
-	for (size_t i = 0; i < n; i++)
-		shown[i] = argument[i] >= ' ' && argument[i] <= '~' ? argument[i] : '?';
-	shown[n] = '\0';
 	snprintf(cursor->error, cursor->error_size, "%s \"%s\"%s%s See mcp-exec --help.", what,
-		 shown, *hint ? ". " : ".", hint);
+		 printable_copy(shown, sizeof(shown), argument, len), *hint ? ". " : ".", hint);
 	return -EINVAL;
 }
 

@@ -7,6 +7,11 @@
 
 #include "common/cleanup.h"
 
+/* Whoever waits for what is lost learns at least that something is; an id would have to be built. */
+#define LOST                                                                                       \
+	"{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32603,\"message\":\"out of "        \
+	"memory\"}}"
+
 /* A call in flight; its id follows. */
 struct entry {
 	struct entry *next;
@@ -84,6 +89,14 @@ void session_answer(struct session *session, struct batch *batch, const char *te
 	buf_add(&batch->answers, text, len);
 }
 
+void session_lose_answer(struct session *session, struct batch *batch)
+{
+	if (batch)
+		batch->answers.error = -ENOMEM;
+	else
+		send(session, LOST, strlen(LOST));
+}
+
 struct batch *batch_new(struct session *session)
 {
 	struct batch *batch = calloc(1, sizeof(*batch));
@@ -110,13 +123,15 @@ static void send_batch(struct batch *batch)
 	/* An array that lacks an answer would leave its caller waiting as much as none does. */
 	if (!out.error && !batch->answers.error)
 		send(batch->session, out.data, out.len);
+	else
+		send(batch->session, LOST, strlen(LOST));
 }
 
 void batch_release(struct batch *batch)
 {
 	if (--batch->holds > 0)
 		return;
-	if (batch->answers.len > 0)
+	if (batch->answers.len > 0 || batch->answers.error)
 		send_batch(batch);
 	buf_clear(&batch->answers);
 	free(batch);

@@ -37,6 +37,9 @@ void session_mute(struct session *session);
 /* Sends text as an answer: at once, or into the batch it belongs to (NULL: none). */
 void session_answer(struct session *session, struct batch *batch, const char *text, size_t len);
 
+/* For an answer that memory is missing for: sends a short error without an id, at once or instead of the batch. */
+void session_lose_answer(struct session *session, struct batch *batch);
+
 /* A batch starts with one hold on it, which batch_release gives up; each call in it holds it too (batch_hold). When the
  * last hold goes, the array is sent (nothing, if it is empty) and the batch is freed. */
 struct batch *batch_new(struct session *session);

@@ -1,11 +1,12 @@
 /* stdio - theory of operation
  *
  * One loop iteration at a time: libevent calls back for input, output, signals, the parent and a slow tick; after each
- * iteration `finished` looks whether there is a reason to go. So nothing is freed within a callback.
+ * iteration `finished` looks whether there is a reason to go. So nothing of stdio's own is freed within a callback.
  *
  * Descriptors 0 and 1 are shared with whoever started us, and so are their flags: O_NONBLOCK is never set on them.
  * Sockets (Node gives its children socketpairs) are read and written with MSG_DONTWAIT; of anything else at most
- * PIPE_BUF bytes are written when poll(2) says so, which a pipe takes without blocking (pipe(7)).
+ * PIPE_BUF bytes are written when poll(2) says so, which a pipe takes without blocking (pipe(7)). A terminal promises no
+ * such thing: it is opened anew, for flags of our own.
  *
  * A reader of stdout that goes away shows as POLLERR on a pipe and POLLHUP on a socket, with no events asked for. It is
  * looked for in the tick and not by an event: EV_CLOSED is known to epoll alone, which cannot watch files, and EV_READ
@@ -57,6 +58,7 @@ struct stdio {
 	struct buf out;
 	size_t sent; /* bytes at the front of out that are written already */
 	int parent_fd;
+	int output_fd; /* borrowed */
 	bool input_is_socket;
 	bool output_is_socket;
 	bool paused; /* the client does not read its answers: nothing new is read or started */
@@ -67,7 +69,7 @@ struct stdio {
 	size_t pending;	     /* how many these were */
 	bool leaving;	     /* a signal came or the parent is gone: end at once */
 	bool reader_gone;    /* the same, and nothing can be written */
-	bool broken;	     /* the same, because memory is out */
+	bool broken;	     /* the same, because memory is out or a system call failed */
 };
 
 static size_t waiting_bytes(const struct stdio *stdio)
@@ -90,11 +92,21 @@ static bool is_gone(int fd)
 	return poll(&ended, 1, 0) == 1 && (ended.revents & (POLLERR | POLLHUP)) != 0;
 }
 
-static int set_tick(struct stdio *stdio, suseconds_t ms)
+static int set_tick(struct stdio *stdio)
 {
+	const suseconds_t ms = stdio->input_ended ? LAST_TICK_MS
+			       : stdio->paused	  ? PAUSED_TICK_MS
+						  : TICK_MS;
 	const struct timeval tick = {.tv_usec = ms * 1000};
 
 	return event_add(stdio->events[ON_TICK], &tick);
+}
+
+static void fail(struct stdio *stdio, int error)
+{
+	if (!stdio->broken)
+		log_event(LOG_ERROR, "stdio.failed", LOG_ERRNO("errno", error));
+	stdio->broken = true;
 }
 
 /*** Output ***/
@@ -106,7 +118,7 @@ static void send_message(void *ctx, const char *text, size_t len)
 	buf_add(&stdio->out, text, len);
 	buf_add_byte(&stdio->out, '\n');
 	if (stdio->out.error != 0)
-		stdio->broken = true;
+		fail(stdio, stdio->out.error);
 	else
 		event_add(stdio->events[ON_OUTPUT], NULL);
 }
@@ -126,6 +138,17 @@ static void forget_sent(struct stdio *stdio)
 	stdio->sent = 0;
 }
 
+/* What only lacks room for now is tried again in the next tick: poll(2) may call it writable all the while. */
+static void take_write_error(struct stdio *stdio, int error)
+{
+	if (error == EINTR || error == EAGAIN || error == ENOBUFS || error == ENOMEM)
+		event_del(stdio->events[ON_OUTPUT]);
+	else if (error == EPIPE || error == ECONNRESET || is_gone(stdio->output_fd))
+		stdio->reader_gone = true;
+	else
+		fail(stdio, error);
+}
+
 static void write_some(struct stdio *stdio)
 {
 	const char *data = stdio->out.data + stdio->sent;
@@ -133,11 +156,11 @@ static void write_some(struct stdio *stdio)
 	ssize_t n;
 
 	if (stdio->output_is_socket)
-		n = send(STDOUT_FILENO, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+		n = send(stdio->output_fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
 	else
-		n = write(STDOUT_FILENO, data, len < WRITE_BYTES ? len : WRITE_BYTES);
-	if (n < 0 && errno != EAGAIN && errno != EINTR)
-		stdio->reader_gone = true;
+		n = write(stdio->output_fd, data, len < WRITE_BYTES ? len : WRITE_BYTES);
+	if (n < 0)
+		take_write_error(stdio, errno);
 	if (n > 0) {
 		stdio->sent += (size_t)n;
 		stdio->written_ms = clock_ms();
@@ -151,7 +174,7 @@ static void set_paused(struct stdio *stdio, bool paused)
 		return;
 	stdio->paused = paused;
 	log_event(LOG_DEBUG, "stdio.hold", LOG_BOOL("hold", paused));
-	set_tick(stdio, paused ? PAUSED_TICK_MS : TICK_MS);
+	set_tick(stdio);
 	if (paused)
 		event_del(stdio->events[ON_INPUT]);
 	else if (!stdio->input_ended)
@@ -180,7 +203,7 @@ static void handle_line(void *ctx, const char *text, size_t len)
 	struct stdio *stdio = ctx;
 
 	if (text == NULL)
-		mcp_refuse_long(&stdio->mcp, stdio->session);
+		mcp_refuse_unread(stdio->session);
 	else
 		mcp_handle(&stdio->mcp, stdio->session, text, len);
 }
@@ -191,7 +214,7 @@ static void end_input(struct stdio *stdio)
 		return;
 	stdio->input_ended = true;
 	stdio->last_ms = clock_ms() + LAST_ANSWERS_MS;
-	set_tick(stdio, LAST_TICK_MS);
+	set_tick(stdio);
 	event_del(stdio->events[ON_INPUT]);
 	lines_end(&stdio->lines, handle_line, stdio);
 }
@@ -263,8 +286,10 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 
 	(void)fd;
 	(void)what;
-	if (is_gone(STDOUT_FILENO))
+	if (is_gone(stdio->output_fd))
 		stdio->reader_gone = true;
+	if (waiting_bytes(stdio) > 0)
+		event_add(stdio->events[ON_OUTPUT], NULL);
 	if (!stdio->paused)
 		mcp_tick(stdio->session);
 	if (waiting_bytes(stdio) > PAUSE_BYTES)
@@ -293,9 +318,9 @@ static bool finished(const struct stdio *stdio)
 static void flush_rest(struct stdio *stdio)
 {
 	uint64_t until = clock_ms() + LAST_FLUSH_MS;
-	struct pollfd writable = {.fd = STDOUT_FILENO, .events = POLLOUT};
+	struct pollfd writable = {.fd = stdio->output_fd, .events = POLLOUT};
 
-	while (waiting_bytes(stdio) > 0 && !stdio->reader_gone) {
+	while (waiting_bytes(stdio) > 0 && !stdio->reader_gone && !stdio->broken) {
 		uint64_t now = clock_ms();
 
 		if (now >= until || poll(&writable, 1, (int)(until - now)) != 1)
@@ -355,7 +380,8 @@ static int add_events(struct stdio *stdio)
 	events[ON_INT] = evsignal_new(base, SIGINT, on_leave, stdio);
 	events[ON_HUP] = evsignal_new(base, SIGHUP, on_leave, stdio);
 	events[ON_INPUT] = event_new(base, STDIN_FILENO, EV_READ | EV_PERSIST, on_input, stdio);
-	events[ON_OUTPUT] = event_new(base, STDOUT_FILENO, EV_WRITE | EV_PERSIST, on_output, stdio);
+	events[ON_OUTPUT] =
+		event_new(base, stdio->output_fd, EV_WRITE | EV_PERSIST, on_output, stdio);
 	events[ON_TICK] = event_new(base, -1, EV_PERSIST, on_tick, stdio);
 	for (int i = 0; i < N_EVENTS; i++) {
 		if (i == ON_PARENT || (i == ON_HUP && is_ignored(SIGHUP)))
@@ -363,15 +389,15 @@ static int add_events(struct stdio *stdio)
 		if (events[i] == NULL || event_add(events[i], NULL) < 0)
 			return -ENOMEM;
 	}
-	return set_tick(stdio, TICK_MS);
+	return set_tick(stdio);
 }
 
 static int stdio_init(struct stdio *stdio, const struct config *config,
-		      const struct spawn_spec *spec)
+		      const struct spawn_spec *spec, int terminal_fd)
 {
-	int r;
-
-	*stdio = (struct stdio){.parent_fd = -1, .mcp = {.config = config}};
+	*stdio = (struct stdio){.parent_fd = -1,
+				.output_fd = terminal_fd >= 0 ? terminal_fd : STDOUT_FILENO,
+				.mcp = {.config = config}};
 	lines_init(&stdio->lines, config_message_max(config));
 	stdio->input_is_socket = is_socket(STDIN_FILENO);
 	stdio->output_is_socket = is_socket(STDOUT_FILENO);
@@ -379,9 +405,8 @@ static int stdio_init(struct stdio *stdio, const struct config *config,
 	stdio->session = session_new(send_message, stdio);
 	if (stdio->base == NULL || stdio->session == NULL)
 		return -ENOMEM;
-	r = add_events(stdio);
-	if (r < 0)
-		return r;
+	if (add_events(stdio) < 0)
+		return -ENOMEM;
 	watch_parent(stdio);
 	return dispatch_new(stdio->base, spec, &stdio->mcp.dispatch);
 }
@@ -402,17 +427,18 @@ static void stdio_clear(struct stdio *stdio)
 	buf_clear(&stdio->out);
 }
 
-int stdio_serve(const struct config *config, const struct spawn_spec *spec)
+int stdio_serve(const struct config *config, const struct spawn_spec *spec, int terminal_fd)
 {
 	_cleanup_(stdio_clear) struct stdio stdio;
-	int r = stdio_init(&stdio, config, spec);
+	int r = stdio_init(&stdio, config, spec, terminal_fd);
 
 	if (r < 0) {
-		log_event(LOG_ERROR, "stdio.failed", LOG_ERRNO("errno", r));
+		fail(&stdio, r);
 		return EXIT_INTERNAL;
 	}
 	while (!finished(&stdio))
-		event_base_loop(stdio.base, EVLOOP_ONCE);
+		if (event_base_loop(stdio.base, EVLOOP_ONCE) < 0)
+			fail(&stdio, -errno);
 	give_up(&stdio);
 	flush_rest(&stdio);
 	log_event(stdio.pending > 0 ? LOG_WARN : LOG_INFO, "stdio.end",

@@ -244,6 +244,12 @@ def test_run_takes_a_timeout_as_the_tool_does(text):
     equal(run_json("--timeout", text)[1]["warnings"], [])
 
 
+def test_run_does_not_let_a_file_name_reach_a_terminal():
+    code, out, err = run(["run", "/nonexistent/\x1b[2J.py"])
+    equal((code, out), (NO_INPUT, b""))
+    contains(err, b"/nonexistent/?[2J.py cannot be opened")
+
+
 def test_run_missing_file():
     code, out, err = run(["run", "/nonexistent/program.py"])
     equal((code, out), (NO_INPUT, b""))
@@ -299,6 +305,18 @@ def test_run_whose_worker_dies(args):
         equal(json.loads(out)["isError"], True)
     else:
         equal(out, b"")
+
+
+def test_run_says_why_also_when_nobody_reads_its_json():
+    reader, writer = os.pipe()
+    os.close(reader)
+    with Program("print(1)") as path:
+        done = subprocess.run([BINARY, "run", path, "--json"], stdin=subprocess.DEVNULL, stdout=writer,
+                              stderr=subprocess.PIPE, timeout=20,
+                              env=environment({"MCP_EXEC_PYTHON": "/nonexistent/python3"}))
+    os.close(writer)
+    equal((done.returncode, done.stderr.count(b"\n")), (NO_SANDBOX, 1), str(done.stderr))
+    contains(done.stderr, b"mcp-exec: Nothing was run.", b"/nonexistent/python3")
 
 
 def test_run_json():

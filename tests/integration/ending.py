@@ -4,7 +4,9 @@
 Whoever starts a server on stdio may vanish in many ways; in each of them server, worker and run are gone soon after.
 """
 import os
+import pty
 import re
+import resource
 import select
 import signal
 import subprocess
@@ -278,6 +280,123 @@ def test_odd_descriptors_do_not_hang(line):
     done = subprocess.run(["sh", "-c", line, BINARY], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, timeout=3 * PATIENCE, env=environment())
     equal(done.stdout, b"")
+
+
+# Output that is no pipe, and a machine that fails.
+
+class Odd:
+    """A server that writes to this descriptor; its stdin is `into`."""
+
+    def __init__(self, target, args=(), env=None):
+        self.log = tempfile.TemporaryFile()
+        self.process = subprocess.Popen([BINARY] + list(args), stdin=subprocess.PIPE, stdout=target, stderr=self.log,
+                                        env=environment(env))
+        self.into = self.process.stdin
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.into.close()
+        self.log.close()
+
+    def ask(self, method, n=1):
+        self.into.write("".join(request(method, id=i) + "\n" for i in range(n)).encode())
+        self.into.flush()
+
+    def stderr(self):
+        return os.pread(self.log.fileno(), 1 << 20, 0)
+
+
+@case("SIGTERM", lambda s: s.process.send_signal(signal.SIGTERM), 0.5)
+@case("end of input", lambda s: s.into.close(), 2)
+def test_terminal_that_nobody_reads_does_not_hold_up_the_end(end, seconds):
+    ours, terminal = pty.openpty()
+    try:
+        with Odd(terminal) as s:
+            s.ask("tools/list", 100)
+            check(select.select([ours], [], [], 10)[0], "no answer")
+            time.sleep(0.5)
+            end(s)
+            equal(s.process.wait((seconds + SLACK_S) * PATIENCE), 0)
+            check(re.search(rb"event=stdio\.end .*unsent=[1-9]", s.stderr()), "the terminal took it all", s.stderr())
+    finally:
+        os.close(ours)
+        os.close(terminal)
+
+
+def test_terminal_that_is_read_late_gets_everything():
+    ours, terminal = pty.openpty()
+    got = b""
+    try:
+        with Odd(terminal) as s:
+            s.ask("tools/list", 100)
+            time.sleep(0.5)
+            while got.count(b"\n") < 100:
+                check(select.select([ours], [], [], 5 * PATIENCE)[0], "it stopped after", got.count(b"\n"))
+                got += os.read(ours, 65536)
+    finally:
+        os.close(ours)
+        os.close(terminal)
+    equal([parse(line)["id"] for line in got.splitlines()], list(range(100)))
+
+
+def test_output_that_cannot_be_written():
+    with open("/dev/full", "wb") as full, Odd(full) as s:
+        s.ask("ping")
+        equal(s.process.wait(2 * PATIENCE), 70)
+        check(b"event=stdio.failed errno=ENOSPC" in s.stderr(), "no log line says so", s.stderr())
+
+
+def fail_to_poll(pid):
+    """poll(2) fails for more descriptors than RLIMIT_NOFILE has. Only the user that the process became may set that."""
+    with open("/proc/%d/status" % pid) as file:
+        ids = {line.split()[0]: int(line.split()[1]) for line in file if line.startswith(("Uid:", "Gid:"))}
+    child = os.fork()
+    if child == 0:
+        try:
+            if os.geteuid() == 0:
+                os.setgroups([])
+                os.setresgid(*[ids["Gid:"]] * 3)
+                os.setresuid(*[ids["Uid:"]] * 3)
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, (1, 1))
+            os._exit(0)
+        finally:
+            os._exit(1)
+    equal(os.waitpid(child, 0)[1], 0, "the limit cannot be set")
+
+
+def test_event_loop_that_fails_ends_the_server():
+    with Server() as s:
+        still_there(s)
+        fail_to_poll(s.pid)
+        equal(s.wait_exit(2), 70)
+        check(b"event=stdio.failed errno=" in s.stderr(), "no log line says so", s.stderr())
+
+
+def test_run_ends_when_its_event_loop_fails():
+    """A process that was stopped and goes on calls poll(2) again."""
+    name = unique()
+    with tempfile.NamedTemporaryFile("w") as file:
+        file.write(named_program(name))
+        file.flush()
+        process = subprocess.Popen([BINARY, "run", file.name], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, env=environment({"EVENT_NOEPOLL": "1"}))
+        try:
+            until(lambda: named(name), 10, "the program runs")
+            fail_to_poll(process.pid)
+            process.send_signal(signal.SIGSTOP)
+            time.sleep(0.1)
+            process.send_signal(signal.SIGCONT)
+            _, err = process.communicate(timeout=5 * PATIENCE)
+            equal(process.returncode, 70, str(err))
+            equal(err, b"mcp-exec: the event loop failed: Invalid argument.\n")
+            until(lambda: not named(name), 2, "the program is gone")
+        finally:
+            process.kill()
+            process.wait()
 
 
 # Stdout carries messages from its first byte to its last; Server checks that in every test. Here: when things go wrong.

@@ -110,6 +110,19 @@ static void becomes_somebody(void)
 	CHECK(getuid() != 0 && getgid() != 0 && getgroups(0, NULL) == 0);
 }
 
+static void refuses_hidden_root(void)
+{
+	CHECK(setresuid(0, 54321, 54321) == 0);
+	CHECK(harden_user(NULL, error, sizeof(error)) == -EPERM);
+	CHECK(strstr(error, "root again") != NULL);
+}
+
+static void refuses_saved_root(void)
+{
+	CHECK(setresuid(54321, 54321, 0) == 0);
+	CHECK(harden_user("54321", error, sizeof(error)) == -EPERM);
+}
+
 static void refuses_root(void)
 {
 	CHECK(harden_user("root", error, sizeof(error)) == -EINVAL);
@@ -222,6 +235,14 @@ static void test_refuses_to_stay_root(void **state)
 	child_check(refuses_root);
 }
 
+static void test_refuses_root_behind_another_user(void **state)
+{
+	(void)state;
+	need_root();
+	child_check(refuses_hidden_root);
+	child_check(refuses_saved_root);
+}
+
 static void test_refuses_users_that_do_not_exist(void **state)
 {
 	(void)state;
@@ -246,6 +267,7 @@ int main(void)
 		cmocka_unit_test(test_root_becomes_a_number_without_a_passwd_entry),
 		cmocka_unit_test(test_root_without_a_user_becomes_somebody_unprivileged),
 		cmocka_unit_test(test_refuses_to_stay_root),
+		cmocka_unit_test(test_refuses_root_behind_another_user),
 		cmocka_unit_test(test_refuses_users_that_do_not_exist),
 		cmocka_unit_test(test_an_unprivileged_user_can_only_be_itself),
 	};

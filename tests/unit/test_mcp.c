@@ -250,7 +250,7 @@ static void test_says_that_there_was_no_memory_for_a_message(void **state)
 	struct fake *fake = *state;
 
 	buf_reset(&fake->sent);
-	mcp_refuse_long(&fake->mcp, fake->session);
+	mcp_refuse_unread(fake->session);
 	buf_add_byte(&fake->sent, '\0');
 	check_mentions(fake, "\"id\":null,\"error\":{\"code\":-32603,");
 	check_mentions(fake, "no memory");

@@ -115,6 +115,36 @@ static void test_sends_nothing_for_an_empty_batch(void **state)
 	session_free(session);
 }
 
+#define LOST                                                                                       \
+	"{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32603,\"message\":\"out of "        \
+	"memory\"}}\n"
+
+static void test_sends_an_error_for_a_lost_answer(void **state)
+{
+	struct sent sent = {.len = 0};
+	struct session *session = session_new(record, &sent);
+
+	(void)state;
+	session_lose_answer(session, NULL);
+	assert_string_equal(sent.text, LOST);
+	session_free(session);
+}
+
+static void test_sends_one_error_for_a_batch_that_lacks_an_answer(void **state)
+{
+	struct sent sent = {.len = 0};
+	struct session *session = session_new(record, &sent);
+	struct batch *batch = batch_new(session);
+
+	(void)state;
+	session_lose_answer(session, batch);
+	session_answer(session, batch, "2", 1);
+	assert_int_equal(sent.len, 0);
+	batch_release(batch);
+	assert_string_equal(sent.text, LOST);
+	session_free(session);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -123,6 +153,8 @@ int main(void)
 		cmocka_unit_test(test_sends_at_once_without_a_batch),
 		cmocka_unit_test(test_sends_a_batch_when_its_last_hold_goes),
 		cmocka_unit_test(test_sends_nothing_for_an_empty_batch),
+		cmocka_unit_test(test_sends_an_error_for_a_lost_answer),
+		cmocka_unit_test(test_sends_one_error_for_a_batch_that_lacks_an_answer),
 	};
 
 	return cmocka_run_group_tests_name("session", tests, NULL, NULL);
