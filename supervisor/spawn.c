@@ -307,8 +307,8 @@ int spawn_worker(const struct spawn_spec *spec, pid_t *pid, int *sock)
 int spawn_report(const struct spawn_spec *spec, const char *mode, const char *extra)
 {
 	struct launch launch;
+	pid_t pid = -1;
 	int status;
-	pid_t pid;
 	int r;
 
 	launch_init(&launch, spec, mode, extra, -1);

@@ -200,16 +200,16 @@ static void add_proportional(struct process_sums *sums, const struct process *pr
 {
 	uint64_t anon, shmem;
 	char path[40];
+	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", process->pid);
-	if (read_text(path, text, PROCESSES_TEXT_BYTES) <= 0) {
-		add(sums, process);
-		return;
-	}
+	n = read_text(path, text, PROCESSES_TEXT_BYTES);
 	anon = field_bytes(text, "\nPss_Anon:") + field_bytes(text, "\nSwapPss:");
 	shmem = field_bytes(text, "\nPss_Shmem:");
-	snprintf(path, sizeof(path), "/proc/%d/status", process->pid);
-	if (read_status(path, text) != 1) {
+	/* One that has ended since it was measured has nothing any more. */
+	if (read_any_status(process->pid, text) == 0)
+		return;
+	if (n <= 0) {
 		add(sums, process);
 		return;
 	}

@@ -20,6 +20,8 @@
 /* Lists of mappings are read at most so often, and at most so much CPU time goes into it at once. */
 #define SHARED_PAUSE_US 20000
 #define SHARED_BUDGET_US 50000
+/* Processes are read one after the other, and one may fork in between: what it shares is then counted for both. */
+#define STRIKES_OF_MANY 2
 /* A soft limit that is off by less is not moved. */
 #define LIMIT_STEP (4 * MIB)
 
@@ -165,5 +167,6 @@ bool watch_look(struct watch *watch, uint64_t now_us)
 	move_limits(watch, sum);
 	/* A look at many processes takes long: at most half of the time goes into it. */
 	watch->next_us = now_us + interval_us(watch, sum) + 2 * (clock_us() - start_us);
-	return sure && sum > watch->limits.memory_bytes;
+	watch->strikes = sure && sum > watch->limits.memory_bytes ? watch->strikes + 1 : 0;
+	return watch->strikes >= (watch->now->n > 1 ? STRIKES_OF_MANY : 1);
 }
