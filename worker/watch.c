@@ -167,6 +167,7 @@ bool watch_look(struct watch *watch, uint64_t now_us)
 	move_limits(watch, sum);
 	/* A look at many processes takes long: at most half of the time goes into it. */
 	watch->next_us = now_us + interval_us(watch, sum) + 2 * (clock_us() - start_us);
-	watch->strikes = sure && sum > watch->limits.memory_bytes ? watch->strikes + 1 : 0;
+	if (sure)
+		watch->strikes = sum > watch->limits.memory_bytes ? watch->strikes + 1 : 0;
 	return watch->strikes >= (watch->now->n > 1 ? STRIKES_OF_MANY : 1);
 }

@@ -31,7 +31,7 @@ struct watch {
 	uint64_t plain_bytes;
 	uint64_t precise_us;
 	uint64_t urgent_us;
-	unsigned int strikes; /* looks in a row that found too much */
+	unsigned int strikes; /* sure looks in a row that found too much */
 	/* The last sum of shared mappings, and when it is due again. */
 	uint64_t shared_bytes;
 	uint64_t shared_us;
