@@ -6,8 +6,11 @@
 #include <limits.h>
 #include <poll.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "common/cleanup.h"
 
 int fds_fill_standard(void)
 {
@@ -112,4 +115,11 @@ int fds_open_process(pid_t pid)
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 
 	return fd < 0 ? -errno : fd;
+}
+
+int fds_write_file(const char *path, const char *text)
+{
+	_cleanup_fd_ int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fds_write_all(fd, text, strlen(text));
 }

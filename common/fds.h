@@ -17,6 +17,9 @@ int fds_close_all_but(const int *keep, size_t n);
  * errno. */
 int fds_write_all(int fd, const void *data, size_t len);
 
+/* Writes text to a file that exists, such as one of proc. Returns 0 or a negative errno. */
+int fds_write_file(const char *path, const char *text);
+
 /* A descriptor for a process, close-on-exec: pidfd_open(2), for which glibc has a function only since 2.36.
  * Returns it, owned by the caller, or a negative errno. */
 int fds_open_process(pid_t pid);

@@ -2,14 +2,12 @@
 #include "policy/namespaces.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "common/cleanup.h"
 #include "common/fds.h"
 #include "common/layers.h"
 #include "common/limits.h"
@@ -58,13 +56,6 @@ int namespaces_enter_rest(void)
 	return unshare(flags) ? -errno : 0;
 }
 
-static int write_file(const char *path, const char *text)
-{
-	_cleanup_fd_ int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	return fd < 0 ? -errno : fds_write_all(fd, text, strlen(text));
-}
-
 int namespaces_map_ids(uid_t outer_uid, gid_t outer_gid)
 {
 	char uid_map[64], gid_map[64];
@@ -72,11 +63,11 @@ int namespaces_map_ids(uid_t outer_uid, gid_t outer_gid)
 
 	snprintf(uid_map, sizeof(uid_map), "%d %u 1\n", SANDBOX_UID, outer_uid);
 	snprintf(gid_map, sizeof(gid_map), "%d %u 1\n", SANDBOX_GID, outer_gid);
-	if ((r = write_file("/proc/self/setgroups", "deny")) < 0)
+	if ((r = fds_write_file("/proc/self/setgroups", "deny")) < 0)
 		return r;
-	if ((r = write_file("/proc/self/uid_map", uid_map)) < 0)
+	if ((r = fds_write_file("/proc/self/uid_map", uid_map)) < 0)
 		return r;
-	return write_file("/proc/self/gid_map", gid_map);
+	return fds_write_file("/proc/self/gid_map", gid_map);
 }
 
 int namespaces_name_host(void)

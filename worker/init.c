@@ -47,14 +47,6 @@ static void watch_children(sigset_t *unblocked)
 	sigaction(SIGCHLD, &action, NULL);
 }
 
-static _Noreturn void fail(int sock, enum stage stage, int error)
-{
-	struct report report = {.kind = REPORT_FAILED, .stage = stage, .error = error};
-
-	report_send(sock, &report);
-	_exit(1);
-}
-
 static int write_program(int program)
 {
 	_cleanup_fd_ int fd =
@@ -78,13 +70,13 @@ static _Noreturn void become_program(const struct inside *inside, int sock, cons
 
 	if (chdir(SANDBOX_HOME) || dup2(fds[GIVE_STDIN], 0) < 0 || dup2(fds[GIVE_STDOUT], 1) < 0 ||
 	    dup2(fds[GIVE_STDERR], 2) < 0)
-		fail(sock, STAGE_EXEC, errno);
+		report_failure(sock, STAGE_EXEC, errno);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	setsid();
 	if (rlimits_apply_program(&inside->limits) < 0)
-		fail(sock, STAGE_LIMITS, errno);
+		report_failure(sock, STAGE_LIMITS, errno);
 	execve(inside->python, argv, inside->environment);
-	fail(sock, STAGE_EXEC, errno);
+	report_failure(sock, STAGE_EXEC, errno);
 }
 
 static pid_t start(const struct inside *inside, int sock, const sigset_t *mask)
@@ -96,12 +88,12 @@ static pid_t start(const struct inside *inside, int sock, const sigset_t *mask)
 	if (r <= 0)
 		_exit(0);
 	if ((r = write_program(fds[GIVE_PROGRAM])) < 0)
-		fail(sock, STAGE_PROGRAM, -r);
+		report_failure(sock, STAGE_PROGRAM, -r);
 	pid = fork();
 	if (pid == 0)
 		become_program(inside, sock, fds, mask);
 	if (pid < 0)
-		fail(sock, STAGE_EXEC, errno);
+		report_failure(sock, STAGE_EXEC, errno);
 	for (int i = 0; i < GIVE_FDS; i++)
 		close(fds[i]);
 	return pid;

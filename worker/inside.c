@@ -12,7 +12,6 @@
 #include "worker/inside.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,7 +22,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/cleanup.h"
 #include "common/fds.h"
 #include "common/layers.h"
 #include "common/stage.h"
@@ -38,38 +36,23 @@
 /* Interactive work on the machine and the worker's own watch come first. */
 #define RUN_NICENESS 10
 
-static _Noreturn void fail(int sock, enum stage stage, int r)
-{
-	struct report report = {.kind = REPORT_FAILED, .stage = stage, .error = -r};
-
-	report_send(sock, &report);
-	_exit(1);
-}
-
 static void step(int sock, enum stage stage, int r)
 {
 	if (r < 0)
-		fail(sock, stage, r);
-}
-
-static int write_own(const char *path, const char *text)
-{
-	_cleanup_fd_ int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	return fd < 0 ? -errno : fds_write_all(fd, text, strlen(text));
+		report_failure(sock, stage, -r);
 }
 
 /* The kernel's OOM killer takes a run before anything of ours. proc(5). */
 static int offer_to_oom_killer(void)
 {
-	return write_own("/proc/self/oom_score_adj", "1000");
+	return fds_write_file("/proc/self/oom_score_adj", "1000");
 }
 
 /* Where RLIMIT_CORE does not stop the host's core handler, it gets no page of a run's memory. The filter outlives fork
  * and exec, and a run, whose /proc is read-only, cannot change it; a kernel without the file writes no core. core(5). */
 static int keep_out_of_core_files(void)
 {
-	int r = write_own("/proc/self/coredump_filter", "0");
+	int r = fds_write_file("/proc/self/coredump_filter", "0");
 
 	return r == -ENOENT ? 0 : r;
 }

@@ -113,6 +113,12 @@ static bool add_path(struct interpreter *interpreter, const char *source, const 
 	return false;
 }
 
+/* Under the name by which the interpreter knows it, and under its real one. */
+static bool add_path_twice(struct interpreter *interpreter, const char *source, const char *target)
+{
+	return add_path(interpreter, source, target) && add_path(interpreter, source, source);
+}
+
 /* Puts a directory into the view under its own name and under its real one. Returns whether it is there now. */
 static bool show(struct interpreter *interpreter, const char *dir)
 {
@@ -120,7 +126,7 @@ static bool show(struct interpreter *interpreter, const char *dir)
 
 	if (!realpath(dir, real) || is_unsafe(real) || is_unsafe(dir))
 		return false;
-	return add_path(interpreter, real, dir) && add_path(interpreter, real, real);
+	return add_path_twice(interpreter, real, dir);
 }
 
 /* A link within the prefix is shown as the link it is; one that leads elsewhere, as what it leads to. */
@@ -132,10 +138,8 @@ static bool show_linked(struct interpreter *interpreter, const char *prefix, con
 	if (!realpath(source, real))
 		return true;
 	if (is_within(real, prefix) || interpreter_shows(interpreter, real))
-		return add_path(interpreter, source, target) &&
-		       add_path(interpreter, source, source);
-	return !is_unsafe(real) && add_path(interpreter, real, target) &&
-	       add_path(interpreter, real, real);
+		return add_path_twice(interpreter, source, target);
+	return !is_unsafe(real) && add_path_twice(interpreter, real, target);
 }
 
 /* One part of a prefix, under its own name and under its real one. */
@@ -152,7 +156,7 @@ static bool show_part(struct interpreter *interpreter, const char *prefix, const
 		return true;
 	if (S_ISLNK(status.st_mode))
 		return show_linked(interpreter, real_prefix, source, target);
-	return add_path(interpreter, source, target) && add_path(interpreter, source, source);
+	return add_path_twice(interpreter, source, target);
 }
 
 static bool is_link(const char *prefix, const char *name)

@@ -13,6 +13,14 @@ int report_send(int sock, const struct report *report)
 	return packet_send(sock, report, sizeof(*report), NULL, 0);
 }
 
+void report_failure(int sock, enum stage stage, int error)
+{
+	struct report report = {.kind = REPORT_FAILED, .stage = stage, .error = error};
+
+	report_send(sock, &report);
+	_exit(1);
+}
+
 int report_recv(int sock, struct report *report)
 {
 	size_t nfds;

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/stage.h"
+
 enum report_kind {
 	REPORT_SPAWNED = 1, /* pid: pid 1 of the sandbox, as the worker sees it */
 	REPORT_READY,	    /* layers: every wall stands, init waits for a program */
@@ -35,6 +37,9 @@ enum give_fd { GIVE_PROGRAM, GIVE_STDIN, GIVE_STDOUT, GIVE_STDERR, GIVE_FDS };
 
 /* Sends a report from inside. Returns 0 or a negative errno. */
 int report_send(int sock, const struct report *report);
+
+/* Sends that a step failed with this positive errno, and exits: for the processes inside. */
+_Noreturn void report_failure(int sock, enum stage stage, int error);
 
 /* Receives one. Returns 1, 0 at the end of the stream, -EAGAIN, or another negative errno. */
 int report_recv(int sock, struct report *report);

@@ -49,14 +49,18 @@ static void leave(struct worker *worker, int exit_code)
 	worker->exit_code = exit_code;
 }
 
+static void log_failure(const struct sandbox *sandbox)
+{
+	log_event(LOG_WARN, "sandbox.failed", LOG_STAGE("stage", sandbox->failed_stage),
+		  LOG_ERRNO("error", sandbox->failed_error));
+}
+
 /* Builds the next sandbox. When even the fork fails it stays REAPED. */
 static void build(struct worker *worker)
 {
 	sandbox_clear(&worker->sandbox);
 	if (sandbox_spawn(&worker->sandbox, worker->inside) < 0)
-		log_event(LOG_WARN, "sandbox.failed",
-			  LOG_STAGE("stage", worker->sandbox.failed_stage),
-			  LOG_ERRNO("error", worker->sandbox.failed_error));
+		log_failure(&worker->sandbox);
 }
 
 static void announce(struct worker *worker)
@@ -117,9 +121,7 @@ static void on_reaped(struct worker *worker)
 		return;
 	}
 	if (worker->sandbox.failed_stage != STAGE_NONE && !worker->run.killed)
-		log_event(LOG_WARN, "sandbox.failed",
-			  LOG_STAGE("stage", worker->sandbox.failed_stage),
-			  LOG_ERRNO("error", worker->sandbox.failed_error));
+		log_failure(&worker->sandbox);
 	if (had_run &&
 	    run_answer(&worker->run, &worker->sandbox, &worker->inside->limits, worker->link) < 0)
 		leave(worker, 1);
