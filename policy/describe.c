@@ -91,20 +91,20 @@ static void describe_environment(FILE *out)
 			rule->value ? rule->value : "(computed)", rule->why);
 }
 
-static void describe_condition(FILE *out, const struct syscall_condition *condition)
+static void describe_condition(FILE *out, const struct filter_condition *condition)
 {
 	switch (condition->compare) {
-	case SYSCALL_EQUAL:
+	case FILTER_EQUAL:
 		fprintf(out, " arg%u==%#llx", condition->arg, condition->value);
 		break;
-	case SYSCALL_MASKED:
+	case FILTER_MASKED:
 		fprintf(out, " arg%u&%#llx==%#llx", condition->arg, condition->mask,
 			condition->value);
 		break;
-	case SYSCALL_GREATER:
+	case FILTER_GREATER:
 		fprintf(out, " arg%u>%#llx", condition->arg, condition->value);
 		break;
-	case SYSCALL_ANY:
+	case FILTER_ANY:
 		break;
 	}
 }
@@ -112,7 +112,7 @@ static void describe_condition(FILE *out, const struct syscall_condition *condit
 /* Counts names, not rows: a call with conditions has a row for each. */
 static bool is_first_allowed(size_t row)
 {
-	const struct syscall_rule *rule = syscalls_rule(row);
+	const struct filter_rule *rule = syscalls_rule(row);
 
 	if (rule->error)
 		return false;
@@ -124,14 +124,14 @@ static bool is_first_allowed(size_t row)
 
 static void describe_syscalls(FILE *out)
 {
-	const struct syscall_rule *rule;
+	const struct filter_rule *rule;
 	size_t allowed = 0;
 
 	fprintf(out, "\n# system calls (all others: ENOSYS)\n");
 	for (size_t i = 0; (rule = syscalls_rule(i)); i++) {
 		fprintf(out, "%-20s %-13s", rule->name,
 			rule->error ? strerrorname_np(rule->error) : "allow");
-		for (size_t k = 0; k < SYSCALL_CONDITIONS; k++)
+		for (size_t k = 0; k < FILTER_CONDITIONS; k++)
 			describe_condition(out, &rule->conditions[k]);
 		fprintf(out, "  %s\n", rule->why);
 		allowed += is_first_allowed(i);

@@ -41,20 +41,20 @@
 
 #define EQUAL(number, v)                                                                           \
 	{                                                                                          \
-		SYSCALL_EQUAL, (number), 0, (unsigned long long)(v)                                \
+		FILTER_EQUAL, (number), 0, (unsigned long long)(v)                                 \
 	}
 #define MASKED(number, m, v)                                                                       \
 	{                                                                                          \
-		SYSCALL_MASKED, (number), (m), (unsigned long long)(v)                             \
+		FILTER_MASKED, (number), (m), (unsigned long long)(v)                              \
 	}
 #define GREATER(number, v)                                                                         \
 	{                                                                                          \
-		SYSCALL_GREATER, (number), 0, (unsigned long long)(v)                              \
+		FILTER_GREATER, (number), 0, (unsigned long long)(v)                               \
 	}
 
 #define ALLOW(call, reason)                                                                        \
 	{                                                                                          \
-		call, 0, {{SYSCALL_ANY, 0, 0, 0}}, reason                                          \
+		call, 0, {{FILTER_ANY, 0, 0, 0}}, reason                                           \
 	}
 #define ALLOW_IF(call, reason, ...)                                                                \
 	{                                                                                          \
@@ -62,7 +62,7 @@
 	}
 #define REFUSE(call, number, reason)                                                               \
 	{                                                                                          \
-		call, number, {{SYSCALL_ANY, 0, 0, 0}}, reason                                     \
+		call, number, {{FILTER_ANY, 0, 0, 0}}, reason                                      \
 	}
 #define REFUSE_IF(call, number, reason, ...)                                                       \
 	{                                                                                          \
@@ -82,7 +82,7 @@
 #define ALLOW_PRCTL(option)                                                                        \
 	ALLOW_IF("prctl", "asks or sets what concerns this process only", EQUAL(0, option))
 
-static const struct syscall_rule rules[] = {
+static const struct filter_rule rules[] = {
 	ALLOW("read", "what was opened can be used"),
 	ALLOW("write", "what was opened can be used"),
 	ALLOW("readv", "what was opened can be used"),
@@ -372,7 +372,7 @@ static const struct syscall_rule rules[] = {
 	REFUSE("syncfs", EPERM, "as sync"),
 };
 
-const struct syscall_rule *syscalls_rule(size_t i)
+const struct filter_rule *syscalls_rule(size_t i)
 {
 	return i < sizeof(rules) / sizeof(*rules) ? &rules[i] : NULL;
 }

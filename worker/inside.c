@@ -139,7 +139,7 @@ static void give_up_privileges(const struct inside *inside, int sock, uint32_t *
 	*layers |= LAYER_NO_NEW_PRIVS;
 	/* What a run can read of its pid 1 would be a copy of the worker. */
 	step(sock, STAGE_INIT, privilege_undumpable());
-	step(sock, STAGE_SECCOMP, syscalls_apply(&inside->filter));
+	step(sock, STAGE_SECCOMP, filter_apply(&inside->filter));
 	*layers |= LAYER_SECCOMP;
 }
 

@@ -11,7 +11,7 @@
 struct inside {
 	struct limits limits;
 	struct view_plan view;
-	struct sock_fprog filter; /* compiled, see policy/syscalls.h */
+	struct sock_fprog filter; /* compiled, see policy/filter.h */
 	char **environment;
 	const char *python; /* absolute path of the interpreter as it is to be started */
 };

@@ -78,7 +78,7 @@ static int prepare(const struct options *options, const struct interpreter *inte
 	if ((r = processes_check()) < 0)
 		return r;
 	*stage = STAGE_SECCOMP;
-	if ((r = syscalls_compile(&inside->filter)) < 0)
+	if ((r = filter_compile(syscalls_rule, &inside->filter)) < 0)
 		return r;
 	*stage = STAGE_EXEC;
 	inside->environment =

@@ -19,9 +19,9 @@
 
 #define MAX_ALLOWED 165
 
-static bool is_unconditional(const struct syscall_rule *rule)
+static bool is_unconditional(const struct filter_rule *rule)
 {
-	return rule->conditions[0].compare == SYSCALL_ANY;
+	return rule->conditions[0].compare == FILTER_ANY;
 }
 
 static bool is_first_of_its_name(size_t row)
@@ -35,7 +35,7 @@ static bool is_first_of_its_name(size_t row)
 
 static bool is_allowed_anyhow(const char *name)
 {
-	const struct syscall_rule *rule;
+	const struct filter_rule *rule;
 
 	for (size_t i = 0; (rule = syscalls_rule(i)); i++)
 		if (!rule->error && !strcmp(rule->name, name))
@@ -45,7 +45,7 @@ static bool is_allowed_anyhow(const char *name)
 
 static void test_every_name_is_a_system_call(void **state)
 {
-	const struct syscall_rule *rule;
+	const struct filter_rule *rule;
 
 	(void)state;
 	for (size_t i = 0; (rule = syscalls_rule(i)); i++) {
@@ -63,7 +63,7 @@ static void test_every_name_is_a_system_call(void **state)
 
 static void test_few_calls_are_allowed(void **state)
 {
-	const struct syscall_rule *rule;
+	const struct filter_rule *rule;
 	size_t n = 0;
 
 	(void)state;
@@ -74,7 +74,7 @@ static void test_few_calls_are_allowed(void **state)
 
 static void test_no_row_makes_another_one_void(void **state)
 {
-	const struct syscall_rule *a, *b;
+	const struct filter_rule *a, *b;
 
 	(void)state;
 	for (size_t i = 0; (a = syscalls_rule(i)); i++)
@@ -85,7 +85,7 @@ static void test_no_row_makes_another_one_void(void **state)
 
 static void test_every_row_has_a_reason_and_a_known_errno(void **state)
 {
-	const struct syscall_rule *rule;
+	const struct filter_rule *rule;
 
 	(void)state;
 	for (size_t i = 0; (rule = syscalls_rule(i)); i++) {
@@ -95,9 +95,9 @@ static void test_every_row_has_a_reason_and_a_known_errno(void **state)
 
 		if (!rule->why || !*rule->why || !known)
 			fail_msg("row %zu, %s", i, rule->name);
-		for (size_t c = 1; c < SYSCALL_CONDITIONS; c++)
-			if (rule->conditions[c - 1].compare == SYSCALL_ANY)
-				assert_int_equal(rule->conditions[c].compare, SYSCALL_ANY);
+		for (size_t c = 1; c < FILTER_CONDITIONS; c++)
+			if (rule->conditions[c - 1].compare == FILTER_ANY)
+				assert_int_equal(rule->conditions[c].compare, FILTER_ANY);
 	}
 }
 
@@ -165,7 +165,7 @@ static void test_compiles_to_a_filter_the_kernel_takes(void **state)
 	struct sock_fprog filter = {0};
 
 	(void)state;
-	assert_int_equal(syscalls_compile(&filter), 0);
+	assert_int_equal(filter_compile(syscalls_rule, &filter), 0);
 	assert_in_range(filter.len, 100, 4096);
 	assert_non_null(filter.filter);
 	free(filter.filter);
@@ -176,8 +176,8 @@ static void test_compiles_the_same_every_time(void **state)
 	struct sock_fprog a = {0}, b = {0};
 
 	(void)state;
-	assert_int_equal(syscalls_compile(&a), 0);
-	assert_int_equal(syscalls_compile(&b), 0);
+	assert_int_equal(filter_compile(syscalls_rule, &a), 0);
+	assert_int_equal(filter_compile(syscalls_rule, &b), 0);
 	assert_int_equal(a.len, b.len);
 	assert_memory_equal(a.filter, b.filter, a.len * sizeof(*a.filter));
 	free(a.filter);
@@ -200,7 +200,7 @@ static void test_a_limit_on_file_size_is_named(void **state)
 
 			signal(SIGXFSZ, SIG_IGN);
 			_exit(setrlimit(RLIMIT_FSIZE, &small) < 0 ||
-			      syscalls_compile(&filter) != -EFBIG);
+			      filter_compile(syscalls_rule, &filter) != -EFBIG);
 		}
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		assert_int_equal(status, 0);

@@ -313,8 +313,8 @@ static bool load(void)
 {
 	struct sock_fprog filter = {0};
 
-	return syscalls_compile(&filter) == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-	       syscalls_apply(&filter) == 0;
+	return filter_compile(syscalls_rule, &filter) == 0 &&
+	       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && filter_apply(&filter) == 0;
 }
 
 /* Runs in a child. Returns 0, or the number of the row (from 1) that went wrong. */
@@ -353,12 +353,12 @@ static int load_unprepared(void)
 {
 	struct sock_fprog filter = {0};
 
-	if (syscalls_compile(&filter) < 0)
+	if (filter_compile(syscalls_rule, &filter) < 0)
 		return 1;
 	/* Who may administer the system needs no no_new_privs. */
 	if (geteuid() == 0 && setresuid(65534, 65534, 65534))
 		return 2;
-	return syscalls_apply(&filter) == -EACCES ? 0 : 3;
+	return filter_apply(&filter) == -EACCES ? 0 : 3;
 }
 
 static void test_is_not_loaded_without_no_new_privs(void **state)

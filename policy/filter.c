@@ -1,5 +1,5 @@
-/* syscalls - compiles policy/syscalls_table.c with libseccomp; the only user of its header. */
-#include "policy/syscalls.h"
+/* filter - see the header. */
+#include "policy/filter.h"
 
 #include <errno.h>
 #include <linux/seccomp.h>
@@ -24,30 +24,30 @@ static void cleanup_filter(scmp_filter_ctx *ctx)
 		seccomp_release(*ctx);
 }
 
-static struct scmp_arg_cmp comparison(const struct syscall_condition *condition)
+static struct scmp_arg_cmp comparison(const struct filter_condition *condition)
 {
 	struct scmp_arg_cmp cmp = {.arg = condition->arg, .datum_a = condition->value};
 
 	switch (condition->compare) {
-	case SYSCALL_MASKED:
+	case FILTER_MASKED:
 		cmp.op = SCMP_CMP_MASKED_EQ;
 		cmp.datum_a = condition->mask;
 		cmp.datum_b = condition->value;
 		break;
-	case SYSCALL_GREATER:
+	case FILTER_GREATER:
 		cmp.op = SCMP_CMP_GT;
 		break;
-	case SYSCALL_EQUAL:
-	case SYSCALL_ANY:
+	case FILTER_EQUAL:
+	case FILTER_ANY:
 		cmp.op = SCMP_CMP_EQ;
 		break;
 	}
 	return cmp;
 }
 
-static int add_rule(scmp_filter_ctx ctx, const struct syscall_rule *rule)
+static int add_rule(scmp_filter_ctx ctx, const struct filter_rule *rule)
 {
-	struct scmp_arg_cmp args[SYSCALL_CONDITIONS];
+	struct scmp_arg_cmp args[FILTER_CONDITIONS];
 	unsigned int n = 0;
 	int nr = seccomp_syscall_resolve_name(rule->name);
 
@@ -55,7 +55,7 @@ static int add_rule(scmp_filter_ctx ctx, const struct syscall_rule *rule)
 	 * default's errno are there for their reason: libseccomp takes no rule that changes nothing. */
 	if (nr < 0 || rule->error == OTHERS)
 		return 0;
-	while (n < SYSCALL_CONDITIONS && rule->conditions[n].compare != SYSCALL_ANY) {
+	while (n < FILTER_CONDITIONS && rule->conditions[n].compare != FILTER_ANY) {
 		args[n] = comparison(&rule->conditions[n]);
 		n++;
 	}
@@ -64,11 +64,11 @@ static int add_rule(scmp_filter_ctx ctx, const struct syscall_rule *rule)
 		n, args);
 }
 
-static int add_rules(scmp_filter_ctx ctx)
+static int add_rules(scmp_filter_ctx ctx, filter_table *table)
 {
-	const struct syscall_rule *rule;
+	const struct filter_rule *rule;
 
-	for (size_t i = 0; (rule = syscalls_rule(i)); i++) {
+	for (size_t i = 0; (rule = table(i)); i++) {
 		int r = add_rule(ctx, rule);
 
 		if (r < 0)
@@ -112,7 +112,7 @@ static int export_filter(scmp_filter_ctx ctx, struct sock_fprog *filter)
 	return 0;
 }
 
-int syscalls_compile(struct sock_fprog *filter)
+int filter_compile(filter_table *table, struct sock_fprog *filter)
 {
 	__attribute__((cleanup(cleanup_filter))) scmp_filter_ctx ctx =
 		seccomp_init(SCMP_ACT_ERRNO(OTHERS));
@@ -120,12 +120,12 @@ int syscalls_compile(struct sock_fprog *filter)
 
 	if (!ctx)
 		return -ENOMEM;
-	if ((r = set_attributes(ctx)) < 0 || (r = add_rules(ctx)) < 0)
+	if ((r = set_attributes(ctx)) < 0 || (r = add_rules(ctx, table)) < 0)
 		return r;
 	return export_filter(ctx, filter);
 }
 
-int syscalls_apply(const struct sock_fprog *filter)
+int filter_apply(const struct sock_fprog *filter)
 {
 	struct sock_fprog program = *filter;
 
