@@ -112,6 +112,15 @@ VERSIONED := $(shell grep -ls 'common/version\.h\|BUILD_ID' $(ALL_C))
 $(call objects,$(VERSIONED)): $(BUILD)/build_id.h
 $(call objects,$(VERSIONED)): VERSION_FLAGS = -include $(BUILD)/build_id.h
 
+# The names of the system calls, as the compiler's headers have them. asm-generic counts its entries under such a name, too.
+$(BUILD)/syscall_names.h: $(BUILD)/command
+	@{ printf '#define SYSCALL_NAMES(X)'; echo '#include <sys/syscall.h>' | $(CC) $(CPPFLAGS) $(CFLAGS) -E -dM - | LC_ALL=C sort | \
+		sed -n '/_syscalls\b\|_arch_specific_syscall\b/d; s/^#define __NR_\([a-z0-9_]*\) .*/ X(\1)/p' | tr -d '\n'; echo; } >$@
+
+SYSCALL_NAMES := $(call objects,supervisor/syscall_name.c)
+$(SYSCALL_NAMES): $(BUILD)/syscall_names.h
+$(SYSCALL_NAMES): VERSION_FLAGS = -include $(BUILD)/syscall_names.h
+
 $(BUILD)/obj/%.o: %.c $(BUILD)/command
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
