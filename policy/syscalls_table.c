@@ -4,6 +4,9 @@
  * of the allowed ones are their near relatives in other libcs and Python versions. What is not namespaced is refused
  * here, since nothing else stops it: keyrings, vsock, io_uring, userfaultfd, nested user namespaces, inotify (counted
  * per host user), memfd and System V memory (they would get round the workspace's size, and a memfd round noexec).
+ *
+ * No filter is asked about uprobe and uretprobe (x86-64, since Linux 6.14), which do nothing in a process without such a
+ * probe: __secure_computing in kernel/seccomp.c.
  */
 #include <asm/ioctls.h>
 #include <asm/termbits.h>
@@ -99,7 +102,6 @@ static const struct filter_rule rules[] = {
 	ALLOW("pread64", "what was opened can be used"),
 	ALLOW("pwrite64", "what was opened can be used"),
 	ALLOW("close", "what was opened can be used"),
-	ALLOW("close_range", "what was opened can be used"),
 	ALLOW("lseek", "what was opened can be used"),
 	ALLOW("dup", "what was opened can be used"),
 	ALLOW("dup2", "what was opened can be used"),
@@ -108,6 +110,7 @@ static const struct filter_rule rules[] = {
 	ALLOW("pipe2", "what was opened can be used"),
 	ALLOW("sendfile", "what was opened can be used"),
 	ALLOW("open", "files, by path or descriptor; the view decides which"),
+	ALLOW("creat", "files, by path or descriptor; the view decides which"),
 	ALLOW("openat", "files, by path or descriptor; the view decides which"),
 	ALLOW("access", "files, by path or descriptor; the view decides which"),
 	ALLOW("faccessat", "files, by path or descriptor; the view decides which"),
@@ -167,7 +170,6 @@ static const struct filter_rule rules[] = {
 	ALLOW("getpgrp", "processes and threads of its own"),
 	ALLOW("getpgid", "processes and threads of its own"),
 	ALLOW("setpgid", "processes and threads of its own"),
-	ALLOW("getsid", "processes and threads of its own"),
 	ALLOW("setsid", "processes and threads of its own"),
 	ALLOW("set_tid_address", "processes and threads of its own"),
 	ALLOW("set_robust_list", "processes and threads of its own"),
@@ -186,7 +188,6 @@ static const struct filter_rule rules[] = {
 	ALLOW("restart_syscall", "signals; the pid namespace bounds whom they reach"),
 	ALLOW("pause", "signals; the pid namespace bounds whom they reach"),
 	ALLOW("alarm", "signals; the pid namespace bounds whom they reach"),
-	ALLOW("getitimer", "signals; the pid namespace bounds whom they reach"),
 	ALLOW("setitimer", "signals; the pid namespace bounds whom they reach"),
 	ALLOW("kill", "signals; the pid namespace bounds whom they reach"),
 	ALLOW("tkill", "signals; the pid namespace bounds whom they reach"),
@@ -349,9 +350,17 @@ static const struct filter_rule rules[] = {
 	REFUSE_QUIETLY("renameat2", ENOSYS, "callers fall back to renameat"),
 	REFUSE_QUIETLY("statx", ENOSYS, "callers fall back to newfstatat"),
 	REFUSE_QUIETLY("rseq", ENOSYS, "glibc does without"),
+	REFUSE_QUIETLY("close_range", ENOSYS, "callers close one by one"),
 	REFUSE_QUIETLY("membarrier", ENOSYS, "callers do without"),
-	REFUSE_QUIETLY("get_mempolicy", ENOSYS, "libraries ask how many memory nodes there are"),
+	REFUSE_QUIETLY("get_mempolicy", ENOSYS,
+		       "numpy's libraries ask for memory near a processor"),
+	REFUSE_QUIETLY("set_mempolicy", ENOSYS, "as get_mempolicy"),
+	REFUSE_QUIETLY("mbind", ENOSYS, "as get_mempolicy"),
+	REFUSE_QUIETLY("fadvise64", ENOSYS, "advice; coreutils give it"),
 	REFUSE("timerfd_create", ENOSYS, "kernel attack surface; there are other timers"),
+	REFUSE_QUIETLY("timer_create", ENOSYS, "timeout takes alarm then"),
+	REFUSE("getitimer", ENOSYS, "kernel attack surface; setitimer tells the same"),
+	REFUSE("getsid", ENOSYS, "kernel attack surface; nothing asks for it"),
 	REFUSE("pidfd_send_signal", ENOSYS, "kernel attack surface; kill does the same here"),
 
 	REFUSE("unshare", EPERM, "a nested user namespace has every capability in it"),
@@ -381,9 +390,9 @@ static const struct filter_rule rules[] = {
 	REFUSE("setresuid", EPERM, "as setuid"),
 	REFUSE("setresgid", EPERM, "as setuid"),
 	REFUSE("setgroups", EPERM, "as setuid"),
-	REFUSE("fchown", EPERM,
-	       "as setuid; chown and fchownat keep what is, which is all they can"),
-	REFUSE("lchown", EPERM, "as fchown"),
+	REFUSE_QUIETLY("fchown", EPERM,
+		       "as setuid; chown and fchownat keep what is, which is all they can"),
+	REFUSE_QUIETLY("lchown", EPERM, "as fchown"),
 	REFUSE("personality", EPERM, "kernel attack surface; it turns off the randomized layout"),
 	REFUSE("capset", EPERM, "there is no capability to set"),
 	REFUSE("sched_setaffinity", EPERM, "the CPUs are granted"),
