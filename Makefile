@@ -188,6 +188,10 @@ demo:
 $(BUILD)/bench/baseline: $(BUILD)/obj/tests/bench/baseline.o
 	$(call link,)
 
+.PHONY: syscalls
+syscalls: $(SERVER) $(WORKER)
+	@MCP_EXEC_BIN=$(abspath $(SERVER)) python3 tests/sandbox/syscalls.py --print
+
 bench: $(SERVER) $(WORKER) $(BUILD)/bench/baseline
 	@python3 tests/bench/compare.py --baseline $(BUILD)/bench/baseline $(SERVER)
 
@@ -266,6 +270,7 @@ help:
 	@echo 'make test             every test; installs what it needs first'
 	@echo 'make demo             starts the server, calls its tool once and shows both sides'
 	@echo 'make bench            what a call costs, next to the same program as a plain subprocess'
+	@echo 'make syscalls         how many system calls a program in the sandbox can reach, and which'
 	@echo 'make install          into PREFIX=/usr/local, below DESTDIR when it is given; make uninstall'
 	@echo 'make dist             a source archive that is the same for the same commit'
 	@echo 'make format           clang-format over the sources; format-check only looks'

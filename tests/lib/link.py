@@ -46,6 +46,7 @@ class Frame:
         elif self.kind == DONE:
             (self.wall_us, self.cpu_us, self.peak, self.exit_code, self.signal, self.flags,
              self.layers) = struct.unpack("=QQQiIII", body[:40])
+            self.noting, self.flags = bool(self.flags & NOTING), self.flags & ~NOTING
             self.blocked = [number - 1 for number in struct.unpack("=8H", body[40:56]) if number]
         self.content = [self._read(fd) for fd in fds]
 

@@ -198,10 +198,11 @@ fd = os.pidfd_open(pid); print(len(select.select([fd], [], [], 2)[0]), os.waitid
 """, "1\n1 1\n1 5\n"),
     ("programs_of_the_system", """
 import subprocess
-for c in ("cp -a main.py a", "mv a b", "ls -la", "stat b", "du -s .", "find . -name b", "tar cf t.tar b", "tar xf t.tar",
-          "gzip -k b", "sort b", "touch -d yesterday b", "chmod 600 b", "ln -s b l", "install -m 644 b c", "sed -i s/a/b/ b",
-          "split b", "truncate -s 5 b", "mkfifo p", "test -w b", "timeout 5 true", "nice true", "flock b true", "setsid true",
-          "mktemp", "realpath b", "dd if=/dev/zero of=z bs=1k count=9", "rm -r b l", "sh -c 'sleep 0.1& wait'", "bash -c :"):
+for c in ("cp -a main.py a", "mv a b", "ls -la", "stat b", "du -s .", "find . -name b", "tar cf t.tar b",
+          "tar xf t.tar", "gzip -k b", "sort b", "touch -d yesterday b", "chmod 600 b", "ln -s b l",
+          "install -m 644 b c", "sed -i s/a/b/ b", "split b", "truncate -s 5 b", "mkfifo p", "test -w b",
+          "timeout 5 true", "nice true", "flock b true", "setsid true", "mktemp", "realpath b",
+          "dd if=/dev/zero of=z bs=1k count=9", "rm -r b l", "sh -c 'sleep 0.1& wait'", "bash -c :"):
     r = subprocess.run(c, shell=True, capture_output=True, text=True)
     if r.returncode not in (0, 127): print(c, r.returncode, r.stderr)
 """, ""),

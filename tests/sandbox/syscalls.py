@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Which system calls can be reached from inside a run: each is tried, by its number, with arguments that can do nothing.
+"""Which system calls can be reached from inside a run: each is tried, by number, with arguments that can do nothing.
 
-A call is reached when it answers otherwise than the filter would: EBADF and EFAULT come from the kernel's own look at the
-arguments. Those that have an effect with any arguments (exit, fork, pause, ...) are tried in children that may be lost.
+A call is reached when it answers otherwise than the filter would: EBADF and EFAULT come from the kernel's own look at
+the arguments. Those that have an effect with any arguments (exit, fork, pause, ...) are tried in children that may be lost.
 With --print it tells what it found.
 """
 import errno
@@ -21,8 +21,8 @@ BAD = -1    # no descriptor, no pointer
 # Linux 6.14 and later ask no filter about these two. They answer only to a process into which a probe was set.
 UNFILTERED = {335: "uretprobe", 336: "uprobe"} if os.uname().machine == "x86_64" else {}
 
-# Tries each of [number, arguments] in a child of its own. Prints what each returned: an errno, 0, or null when the child
-# did not come to tell.
+# Tries each of [number, arguments] in a child of its own. Prints what each returned: an errno, 0, or null when the
+# child did not come to tell.
 NATIVE = r"""
 import ctypes, json, os, select, signal, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -160,7 +160,10 @@ def test_no_foreign_abi_reaches_any():
     if os.uname().machine != "x86_64":
         return equal(foreign(), {})
     # Without the 32-bit emulation in the kernel its instruction is a fault.
-    equal({way: [w for w in what if w != "ended by 11"] for way, what in foreign().items()}, {"x32": [], "int 0x80": []})
+    ways = foreign()
+    if ways["int 0x80"] == ["ended by 11"]:
+        ways["int 0x80"] = []
+    equal(ways, {"x32": [], "int 0x80": []})
 
 
 def show():

@@ -157,12 +157,13 @@ static int packet(void)
 
 static int terminal_input(void)
 {
-	return ioctl(0, TIOCSTI, "x");
+	/* The kernel would say EBADF. */
+	return ioctl(-1, TIOCSTI, "x");
 }
 
 static int terminal_input_high(void)
 {
-	return (int)syscall(SYS_ioctl, 0UL, TIOCSTI | 1UL << 32, "x");
+	return (int)syscall(SYS_ioctl, -1L, TIOCSTI | 1UL << 32, "x");
 }
 
 static int clone_user_high(void)
