@@ -112,6 +112,15 @@ VERSIONED := $(shell grep -ls 'common/version\.h\|BUILD_ID' $(ALL_C))
 $(call objects,$(VERSIONED)): $(BUILD)/build_id.h
 $(call objects,$(VERSIONED)): VERSION_FLAGS = -include $(BUILD)/build_id.h
 
+# The names of the system calls, as the compiler's headers have them. asm-generic counts its entries under such a name, too.
+$(BUILD)/syscall_names.h: $(BUILD)/command
+	@{ printf '#define SYSCALL_NAMES(X)'; echo '#include <sys/syscall.h>' | $(CC) $(CPPFLAGS) $(CFLAGS) -E -dM - | LC_ALL=C sort | \
+		sed -n '/_syscalls\b\|_arch_specific_syscall\b/d; s/^#define __NR_\([a-z0-9_]*\) .*/ X(\1)/p' | tr -d '\n'; echo; } >$@
+
+SYSCALL_NAMES := $(call objects,supervisor/syscall_name.c)
+$(SYSCALL_NAMES): $(BUILD)/syscall_names.h
+$(SYSCALL_NAMES): VERSION_FLAGS = -include $(BUILD)/syscall_names.h
+
 $(BUILD)/obj/%.o: %.c $(BUILD)/command
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
@@ -178,6 +187,10 @@ demo:
 
 $(BUILD)/bench/baseline: $(BUILD)/obj/tests/bench/baseline.o
 	$(call link,)
+
+.PHONY: syscalls
+syscalls: $(SERVER) $(WORKER)
+	@MCP_EXEC_BIN=$(abspath $(SERVER)) python3 tests/sandbox/syscalls.py --print
 
 bench: $(SERVER) $(WORKER) $(BUILD)/bench/baseline
 	@python3 tests/bench/compare.py --baseline $(BUILD)/bench/baseline $(SERVER)
@@ -257,6 +270,7 @@ help:
 	@echo 'make test             every test; installs what it needs first'
 	@echo 'make demo             starts the server, calls its tool once and shows both sides'
 	@echo 'make bench            what a call costs, next to the same program as a plain subprocess'
+	@echo 'make syscalls         how many system calls a program in the sandbox can reach, and which'
 	@echo 'make install          into PREFIX=/usr/local, below DESTDIR when it is given; make uninstall'
 	@echo 'make dist             a source archive that is the same for the same commit'
 	@echo 'make format           clang-format over the sources; format-check only looks'

@@ -57,9 +57,12 @@ static bool exit_ok(const struct frame_done *done)
 
 static bool blocked_ok(const uint16_t blocked[FRAME_BLOCKED])
 {
-	for (size_t i = 1; i < FRAME_BLOCKED; i++) {
-		if (blocked[i - 1] == 0 && blocked[i] != 0)
+	for (size_t i = 0; i < FRAME_BLOCKED; i++) {
+		if (blocked[i] > FRAME_MAX_CALL + 1)
 			return false;
+		for (size_t k = 0; blocked[i] && k < i; k++)
+			if (blocked[k] == 0 || blocked[k] == blocked[i])
+				return false;
 	}
 	return true;
 }
@@ -70,7 +73,7 @@ static bool done_ok(const struct frame *frame)
 
 	return exit_ok(done) && done->signal < _NSIG &&
 	       (done->flags & ~(uint32_t)FRAME_FLAGS) == 0 && (done->layers & ~KNOWN_LAYERS) == 0 &&
-	       blocked_ok(done->blocked);
+	       (done->blocked[0] == 0 || (done->flags & FRAME_NOTING)) && blocked_ok(done->blocked);
 }
 
 static bool fail_ok(const struct frame *frame)

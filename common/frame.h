@@ -17,6 +17,8 @@
 #define FRAME_SIZE 128
 #define FRAME_FDS 2
 #define FRAME_BLOCKED 8
+/* The largest number of a system call that is told; Linux has no half as many. */
+#define FRAME_MAX_CALL 1023
 
 enum frame_type { FRAME_READY = 1, FRAME_RUN, FRAME_CANCEL, FRAME_DONE, FRAME_FAIL };
 
@@ -33,7 +35,8 @@ enum frame_flag {
 	FRAME_DISK_FULL = 1 << 5,     /* the workspace was full when the main program ended */
 	FRAME_STDERR_CUT = 1 << 6,    /* and stderr */
 	FRAME_TRUNCATED = FRAME_STDOUT_CUT | FRAME_STDERR_CUT,
-	FRAME_FLAGS = (1 << 7) - 1
+	FRAME_NOTING = 1 << 7, /* refused system calls were noted: blocked is complete */
+	FRAME_FLAGS = (1 << 8) - 1
 };
 
 /* The sandbox can be built and the worker waits for a RUN. id is 0. */
@@ -61,7 +64,7 @@ struct frame_done {
 	uint32_t flags;		/* enum frame_flag */
 	uint32_t layers;	/* bits of layers.h that were active for this very run */
 	uint16_t blocked
-		[FRAME_BLOCKED]; /* numbers + 1 of the first refused system calls; 0 ends the list */
+		[FRAME_BLOCKED]; /* numbers + 1 of the first refused system calls, each once; 0 ends the list */
 };
 
 /* The run could not be made (id: its number), or no sandbox can be built at all (id 0, instead of READY). */

@@ -127,10 +127,13 @@ static void describe_syscalls(FILE *out)
 	const struct filter_rule *rule;
 	size_t allowed = 0;
 
-	fprintf(out, "\n# system calls (all others: ENOSYS)\n");
+	fprintf(out, "\n# system calls: the first row that fits decides; all others: ENOSYS. A "
+		     "failed result names "
+		     "those refused, but for the quiet\n");
 	for (size_t i = 0; (rule = syscalls_rule(i)); i++) {
-		fprintf(out, "%-20s %-13s", rule->name,
-			rule->error ? strerrorname_np(rule->error) : "allow");
+		fprintf(out, "%-20s %-15s %-5s", rule->name,
+			rule->error ? strerrorname_np(rule->error) : "allow",
+			rule->quiet ? "quiet" : "");
 		for (size_t k = 0; k < FILTER_CONDITIONS; k++)
 			describe_condition(out, &rule->conditions[k]);
 		fprintf(out, "  %s\n", rule->why);

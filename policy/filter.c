@@ -1,10 +1,20 @@
-/* filter - see the header. */
+/* filter - theory of operation
+ *
+ * libseccomp has one answer for whatever fits no rule. A call whose table has an answer of its own for that (a last row
+ * without conditions) is therefore compiled alone, as a part with that answer, and a head of ours sends it there. All
+ * jumps of BPF are relative, so the parts just follow each other:
+ *
+ *   head: native ABI? then ioctl -> part 1, prctl -> part 2, ...; otherwise on to
+ *   the main part: every other call
+ *   part 1, part 2, ...
+ */
 #include "policy/filter.h"
 
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <seccomp.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -15,13 +25,96 @@
 /* The largest program the kernel takes: BPF_MAXINSNS of linux/bpf_common.h. */
 #define MAX_INSTRUCTIONS 4096
 
+/* Linux 5.19; older headers lack it. */
+#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
+#endif
+
 /* What a call gets that is not in the table, and one of a foreign ABI. */
 #define OTHERS ENOSYS
+
+static const struct filter_rule others = {.error = OTHERS};
+
+struct compiler {
+	filter_table *table;
+	bool noting;
+	struct sock_filter *code;
+	size_t len;
+};
 
 static void cleanup_filter(scmp_filter_ctx *ctx)
 {
 	if (*ctx)
 		seccomp_release(*ctx);
+}
+
+static bool is_unconditional(const struct filter_rule *rule)
+{
+	return rule->conditions[0].compare == FILTER_ANY;
+}
+
+/* Whether row i says what is left over by the rows of its call before it. */
+static bool is_rest(filter_table *table, size_t i)
+{
+	const struct filter_rule *rule = table(i);
+
+	if (!is_unconditional(rule))
+		return false;
+	for (size_t k = 0; k < i; k++)
+		if (!strcmp(table(k)->name, rule->name))
+			return true;
+	return false;
+}
+
+static bool has_rest(filter_table *table, const char *name)
+{
+	for (size_t i = 0; table(i); i++)
+		if (!strcmp(table(i)->name, name) && is_rest(table, i))
+			return true;
+	return false;
+}
+
+static bool holds(const struct filter_condition *condition,
+		  const unsigned long long args[FILTER_ARGS])
+{
+	switch (condition->compare) {
+	case FILTER_EQUAL:
+		return args[condition->arg] == condition->value;
+	case FILTER_MASKED:
+		return (args[condition->arg] & condition->mask) == condition->value;
+	case FILTER_GREATER:
+		return args[condition->arg] > condition->value;
+	case FILTER_ANY:
+		break;
+	}
+	return true;
+}
+
+static bool fits(const struct filter_rule *rule, const unsigned long long args[FILTER_ARGS])
+{
+	for (size_t i = 0; i < FILTER_CONDITIONS; i++)
+		if (!holds(&rule->conditions[i], args))
+			return false;
+	return true;
+}
+
+int filter_verdict(filter_table *table, int number, const unsigned long long args[FILTER_ARGS])
+{
+	_cleanup_free_ char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, number);
+	const struct filter_rule *rule;
+
+	for (size_t i = 0; name && (rule = table(i)); i++)
+		if (!strcmp(rule->name, name) && fits(rule, args))
+			return rule->error;
+	return OTHERS;
+}
+
+static uint32_t action_of(const struct compiler *compiler, const struct filter_rule *rule)
+{
+	if (!rule->error)
+		return SCMP_ACT_ALLOW;
+	return compiler->noting && !rule->quiet ? SCMP_ACT_NOTIFY
+						: SCMP_ACT_ERRNO((unsigned int)rule->error);
 }
 
 static struct scmp_arg_cmp comparison(const struct filter_condition *condition)
@@ -45,31 +138,34 @@ static struct scmp_arg_cmp comparison(const struct filter_condition *condition)
 	return cmp;
 }
 
-static int add_rule(scmp_filter_ctx ctx, const struct filter_rule *rule)
+/* The filter answers otherwise by itself: libseccomp takes no rule that changes nothing. */
+static int add_rule(scmp_filter_ctx ctx, const struct filter_rule *rule, uint32_t action,
+		    uint32_t otherwise)
 {
 	struct scmp_arg_cmp args[FILTER_CONDITIONS];
 	unsigned int n = 0;
 	int nr = seccomp_syscall_resolve_name(rule->name);
 
-	/* Negative numbers are calls of other architectures, or newer than this libseccomp. Rows with the
-	 * default's errno are there for their reason: libseccomp takes no rule that changes nothing. */
-	if (nr < 0 || rule->error == OTHERS)
+	/* Negative numbers are calls of other architectures, or newer than this libseccomp. */
+	if (nr < 0 || action == otherwise)
 		return 0;
 	while (n < FILTER_CONDITIONS && rule->conditions[n].compare != FILTER_ANY) {
 		args[n] = comparison(&rule->conditions[n]);
 		n++;
 	}
-	return seccomp_rule_add_array(
-		ctx, rule->error ? SCMP_ACT_ERRNO((unsigned int)rule->error) : SCMP_ACT_ALLOW, nr,
-		n, args);
+	return seccomp_rule_add_array(ctx, action, nr, n, args);
 }
 
-static int add_rules(scmp_filter_ctx ctx, filter_table *table)
+/* Adds the rows of one part: those of call, or of all calls without a part of their own when it is NULL. */
+static int add_rules(scmp_filter_ctx ctx, const struct compiler *compiler, const char *call,
+		     uint32_t otherwise)
 {
 	const struct filter_rule *rule;
 
-	for (size_t i = 0; (rule = table(i)); i++) {
-		int r = add_rule(ctx, rule);
+	for (size_t i = 0; (rule = compiler->table(i)); i++) {
+		bool wanted = call ? !strcmp(rule->name, call) && !is_unconditional(rule)
+				   : !has_rest(compiler->table, rule->name);
+		int r = wanted ? add_rule(ctx, rule, action_of(compiler, rule), otherwise) : 0;
 
 		if (r < 0)
 			return r;
@@ -85,49 +181,146 @@ static int set_attributes(scmp_filter_ctx ctx)
 	return r < 0 ? r : seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 }
 
-/* libseccomp exports to a descriptor only. */
-static int export_filter(scmp_filter_ctx ctx, struct sock_fprog *filter)
+/* Appends what libseccomp made; it exports to a descriptor only. */
+static int append_export(scmp_filter_ctx ctx, struct compiler *compiler)
 {
-	const size_t max = MAX_INSTRUCTIONS * sizeof(struct sock_filter);
+	const size_t max = (MAX_INSTRUCTIONS - compiler->len) * sizeof(*compiler->code);
 	_cleanup_fd_ int fd = blob_new();
-	_cleanup_free_ struct sock_filter *code = malloc(max);
 	ssize_t len;
 	int r;
 
 	if (fd < 0)
 		return fd;
-	if (!code)
-		return -ENOMEM;
 	/* libseccomp takes a short write for a whole one; RLIMIT_FSIZE, which causes it, shows here as EFBIG. */
-	if (ftruncate(fd, (off_t)max) < 0 || ftruncate(fd, 0) < 0)
+	if (ftruncate(fd, (off_t)(MAX_INSTRUCTIONS * sizeof(*compiler->code))) < 0 ||
+	    ftruncate(fd, 0) < 0)
 		return -errno;
 	if ((r = seccomp_export_bpf(ctx, fd)) < 0)
 		return r;
 	if (lseek(fd, 0, SEEK_SET) < 0)
 		return -errno;
-	if ((len = fds_read_all(fd, code, max)) < 0)
+	if ((len = fds_read_all(fd, compiler->code + compiler->len, max)) < 0)
 		return (int)len;
-	filter->len = (unsigned short)((size_t)len / sizeof(*code));
+	compiler->len += (size_t)len / sizeof(*compiler->code);
+	return 0;
+}
+
+/* Compiles one part, and appends it: the calls that rest is the last row of, or all others when it has no name. */
+static int compile_part(struct compiler *compiler, const struct filter_rule *rest)
+{
+	uint32_t otherwise = action_of(compiler, rest);
+	__attribute__((cleanup(cleanup_filter))) scmp_filter_ctx ctx = seccomp_init(otherwise);
+	int r;
+
+	/* It says no more: a kernel without notes, or no memory. */
+	if (!ctx)
+		return -ENOMEM;
+	if ((r = set_attributes(ctx)) < 0 ||
+	    (r = add_rules(ctx, compiler, rest->name, otherwise)) < 0)
+		return r;
+	return append_export(ctx, compiler);
+}
+
+static struct sock_filter load(size_t offset)
+{
+	return (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset);
+}
+
+/* Goes on behind the next instruction, or to it when the value is another. */
+static struct sock_filter skip_if(uint32_t value, bool equal)
+{
+	return (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, equal, !equal);
+}
+
+/* At instruction at, on to instruction to. */
+static struct sock_filter jump(size_t at, size_t to)
+{
+	return (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, (uint32_t)(to - at - 1));
+}
+
+/* Sends number to a part: fills in one place of the head. */
+static void send_to_part(struct compiler *compiler, size_t *head, int number, size_t part)
+{
+	compiler->code[*head] = skip_if((uint32_t)number, false);
+	compiler->code[*head + 1] = jump(*head + 1, part);
+	*head += 2;
+}
+
+/* The calls with a part of their own, in the order of the table. */
+static size_t count_parts(filter_table *table)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; table(i); i++)
+		n += is_rest(table, i) && seccomp_syscall_resolve_name(table(i)->name) >= 0;
+	return n;
+}
+
+static int compile_all(struct compiler *compiler)
+{
+	size_t head = 4, start = head + 2 * count_parts(compiler->table);
+	const struct filter_rule *rule;
+	int r;
+
+	compiler->code[0] = load(offsetof(struct seccomp_data, arch));
+	compiler->code[1] = skip_if(seccomp_arch_native(), true);
+	compiler->code[2] = jump(2, start);
+	compiler->code[3] = load(offsetof(struct seccomp_data, nr));
+	compiler->len = start;
+	if ((r = compile_part(compiler, &others)) < 0)
+		return r;
+	for (size_t i = 0; (rule = compiler->table(i)); i++) {
+		int number = seccomp_syscall_resolve_name(rule->name);
+
+		if (number < 0 || !is_rest(compiler->table, i))
+			continue;
+		send_to_part(compiler, &head, number, compiler->len);
+		if ((r = compile_part(compiler, rule)) < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int compile(filter_table *table, bool noting, struct sock_fprog *filter)
+{
+	_cleanup_free_ struct sock_filter *code = calloc(MAX_INSTRUCTIONS, sizeof(*code));
+	struct compiler compiler = {.table = table, .noting = noting, .code = code};
+	int r;
+
+	if (!code)
+		return -ENOMEM;
+	if ((r = compile_all(&compiler)) < 0)
+		return r;
+	filter->len = (unsigned short)compiler.len;
 	filter->filter = take_ptr(code);
 	return 0;
 }
 
 int filter_compile(filter_table *table, struct sock_fprog *filter)
 {
-	__attribute__((cleanup(cleanup_filter))) scmp_filter_ctx ctx =
-		seccomp_init(SCMP_ACT_ERRNO(OTHERS));
-	int r;
+	return compile(table, false, filter);
+}
 
-	if (!ctx)
-		return -ENOMEM;
-	if ((r = set_attributes(ctx)) < 0 || (r = add_rules(ctx, table)) < 0)
-		return r;
-	return export_filter(ctx, filter);
+int filter_compile_noting(filter_table *table, struct sock_fprog *filter)
+{
+	return compile(table, true, filter);
+}
+
+static int load_filter(const struct sock_fprog *filter, unsigned long flags)
+{
+	struct sock_fprog program = *filter;
+	long r = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+
+	return r < 0 ? -errno : (int)r;
 }
 
 int filter_apply(const struct sock_fprog *filter)
 {
-	struct sock_fprog program = *filter;
+	return load_filter(filter, 0);
+}
 
-	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) ? -errno : 0;
+int filter_listen(const struct sock_fprog *filter)
+{
+	return load_filter(filter, SECCOMP_FILTER_FLAG_NEW_LISTENER |
+					   SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);
 }

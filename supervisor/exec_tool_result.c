@@ -11,6 +11,7 @@
 #include "supervisor/exec_tool_text.h"
 #include "supervisor/json.h"
 #include "supervisor/outcome.h"
+#include "supervisor/syscall_name.h"
 
 #define RUN_META_KEY "io.github.mcp-exec/run"
 
@@ -91,6 +92,29 @@ static void warn_degraded(struct buf *warnings, const struct outcome *outcome)
 	}
 }
 
+/* The sandbox refuses by errno, which says little where a library hides it. */
+static void warn_blocked(struct buf *warnings, const struct outcome *outcome)
+{
+	const uint16_t *blocked = outcome->done.blocked;
+	_cleanup_(buf_clear) struct buf names = BUF_INIT;
+
+	for (size_t i = 0; i < FRAME_BLOCKED && blocked[i]; i++) {
+		const char *name = syscall_name(blocked[i] - 1U);
+
+		if (i > 0)
+			buf_add_string(&names, ", ");
+		if (name)
+			buf_add_string(&names, name);
+		else
+			buf_printf(&names, "number %d", blocked[i] - 1);
+	}
+	if (names.error)
+		warnings->error = names.error;
+	else if (names.len)
+		exec_tool_warn(warnings, "the sandbox refused system calls: %.*s; do without them",
+			       (int)names.len, names.data);
+}
+
 static void warn_outcome(struct buf *warnings, const struct config *config,
 			 const struct call_request *request, const struct outcome *outcome,
 			 const char *limit)
@@ -102,8 +126,10 @@ static void warn_outcome(struct buf *warnings, const struct config *config,
 			       request->output_max_bytes == 1 ? "byte" : "bytes");
 	if (limit)
 		warn_limit(warnings, config, request, limit);
-	if (exit_code(outcome) != 0)
-		warn_degraded(warnings, outcome);
+	if (exit_code(outcome) == 0)
+		return;
+	warn_blocked(warnings, outcome);
+	warn_degraded(warnings, outcome);
 }
 
 void exec_tool_structured(struct buf *out, const struct config *config,
@@ -162,6 +188,7 @@ void exec_tool_meta(struct buf *out, const struct outcome *outcome)
 		   (outcome->queue_us + 500) / 1000);
 	add_layers(out, "layers", done->layers, true);
 	add_layers(out, "degraded", done->layers, false);
+	buf_printf(out, ",\"refusals_named\":%s", done->flags & FRAME_NOTING ? "true" : "false");
 	buf_add_byte(out, '}');
 }
 

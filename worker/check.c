@@ -117,6 +117,18 @@ static void print_layers(uint32_t layers)
 		       "--security-opt 'unmask=/proc/*'\n");
 }
 
+/* No wall, so its absence is nothing that could be stricter. */
+static void print_noting(bool noting)
+{
+	if (noting)
+		printf("ok     refusals: a failed result names the system calls that were "
+		       "refused\n");
+	else
+		printf("note   refusals: system calls are refused, but not named: that takes Linux "
+		       "5.19, "
+		       "and no seccomp listener around the server\n");
+}
+
 static void print_limits(const struct limits *limits)
 {
 	printf("limit  memory %llu MiB: of all processes together, by polling (a few ms late)\n",
@@ -178,6 +190,7 @@ static int report(struct trial *trial, const struct limits *limits, bool strict)
 
 	print_output(trial->fds[0]);
 	print_layers(trial->frame.done.layers);
+	print_noting(trial->frame.done.flags & FRAME_NOTING);
 	print_limits(limits);
 	code = verdict(&trial->frame.done, strict);
 	for (int i = 0; i < FRAME_FDS; i++)

@@ -129,15 +129,14 @@ static void reap(int sock, pid_t program)
 			end(sock, status, &usage);
 }
 
-void init_main(const struct inside *inside, int sock, uint32_t layers)
+void init_main(const struct inside *inside, int sock, uint32_t layers, int listener)
 {
-	struct report report = {.kind = REPORT_READY, .layers = layers};
 	struct pollfd event = {.fd = sock, .events = POLLIN};
 	pid_t program = 0;
 	sigset_t mask;
 
 	watch_children(&mask);
-	report_send(sock, &report);
+	report_ready(sock, layers, listener);
 	for (;;) {
 		int n = ppoll(&event, 1, NULL, &mask);
 

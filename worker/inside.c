@@ -127,8 +127,18 @@ static void make_view(const struct inside *inside, int sock, uint32_t *layers)
 	*layers |= LAYER_READ_ONLY;
 }
 
-static void give_up_privileges(const struct inside *inside, int sock, uint32_t *layers)
+/* Refused calls are noted where that can be had, and refused in every case. Sets the noting filter's listener, or -1. */
+static int apply_filter(const struct inside *inside, int *listener)
 {
+	*listener = inside->noting.filter ? filter_listen(&inside->noting) : -1;
+	return *listener < 0 ? filter_apply(&inside->filter) : 0;
+}
+
+/* Returns the listener of the filter, or -1. */
+static int give_up_privileges(const struct inside *inside, int sock, uint32_t *layers)
+{
+	int listener;
+
 	step(sock, STAGE_AFFINITY, grant_cpus(inside->limits.cpus));
 	*layers |= LAYER_AFFINITY;
 	step(sock, STAGE_LIMITS, rlimits_apply(&inside->limits));
@@ -139,21 +149,23 @@ static void give_up_privileges(const struct inside *inside, int sock, uint32_t *
 	*layers |= LAYER_NO_NEW_PRIVS;
 	/* What a run can read of its pid 1 would be a copy of the worker. */
 	step(sock, STAGE_INIT, privilege_undumpable());
-	step(sock, STAGE_SECCOMP, filter_apply(&inside->filter));
+	step(sock, STAGE_SECCOMP, apply_filter(inside, &listener));
 	*layers |= LAYER_SECCOMP;
+	return listener;
 }
 
 static _Noreturn void become_init(const struct inside *inside, int sock)
 {
 	uint32_t layers = namespaces_layers();
+	int listener;
 
 	step(sock, STAGE_SESSION, start_session());
 	if (namespaces_name_host() == 0)
 		layers |= LAYER_HOSTNAME;
 	step(sock, STAGE_LOOPBACK, loopback_up());
 	make_view(inside, sock, &layers);
-	give_up_privileges(inside, sock, &layers);
-	init_main(inside, sock, layers | LAYER_INIT);
+	listener = give_up_privileges(inside, sock, &layers);
+	init_main(inside, sock, layers | LAYER_INIT, listener);
 }
 
 void inside_main(const struct inside *inside, int sock)

@@ -12,6 +12,7 @@ struct inside {
 	struct limits limits;
 	struct view_plan view;
 	struct sock_fprog filter; /* compiled, see policy/filter.h */
+	struct sock_fprog noting; /* the same table, noting; empty where the kernel cannot */
 	char **environment;
 	const char *python; /* absolute path of the interpreter as it is to be started */
 };

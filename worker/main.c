@@ -80,6 +80,8 @@ static int prepare(const struct options *options, const struct interpreter *inte
 	*stage = STAGE_SECCOMP;
 	if ((r = filter_compile(syscalls_rule, &inside->filter)) < 0)
 		return r;
+	/* Where it cannot be had, refused calls are just not noted. */
+	filter_compile_noting(syscalls_rule, &inside->noting);
 	*stage = STAGE_EXEC;
 	inside->environment =
 		environment_build(&options->limits, interpreter->user_base, interpreter->bin_dir);
@@ -90,6 +92,7 @@ static void release(struct inside *inside)
 {
 	environment_free(inside->environment);
 	free(inside->filter.filter);
+	free(inside->noting.filter);
 }
 
 static int refuse(enum stage stage, int error)

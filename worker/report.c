@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "common/packet.h"
 
 static const char go = 'G';
@@ -21,11 +22,28 @@ void report_failure(int sock, enum stage stage, int error)
 	_exit(1);
 }
 
-int report_recv(int sock, struct report *report)
+int report_ready(int sock, uint32_t layers, int listener)
 {
-	size_t nfds;
+	struct report report = {.kind = REPORT_READY, .layers = layers};
+	_cleanup_fd_ int fd = listener;
 
-	return packet_recv(sock, report, sizeof(*report), NULL, 0, &nfds);
+	/* The kernel bounds how many descriptors a user may have in flight. Without its listener the filter refuses what
+	 * would have been noted by ENOSYS. */
+	if (fd >= 0 && packet_send(sock, &report, sizeof(report), &fd, 1) == 0)
+		return 0;
+	return report_send(sock, &report);
+}
+
+int report_recv(int sock, struct report *report, int *listener)
+{
+	_cleanup_fd_ int fd = -1;
+	size_t nfds;
+	int r = packet_recv(sock, report, sizeof(*report), &fd, 1, &nfds);
+
+	if (r == 1 && fd >= 0 && report->kind != REPORT_READY)
+		r = -EPROTO;
+	*listener = r == 1 ? take_fd(&fd) : -1;
+	return r;
 }
 
 int report_give(int sock, const int fds[GIVE_FDS])

@@ -15,8 +15,8 @@
 
 enum report_kind {
 	REPORT_SPAWNED = 1, /* pid: pid 1 of the sandbox, as the worker sees it */
-	REPORT_READY,	    /* layers: every wall stands, init waits for a program */
-	REPORT_FAILED,	    /* stage, error: a step failed, nothing was run */
+	REPORT_READY,  /* layers, maybe a listener: every wall stands, init waits for a program */
+	REPORT_FAILED, /* stage, error: a step failed, nothing was run */
 	REPORT_ENDED /* status, …: the main program ended; init exits, and everything else is killed */
 };
 
@@ -41,8 +41,13 @@ int report_send(int sock, const struct report *report);
 /* Sends that a step failed with this positive errno, and exits: for the processes inside. */
 _Noreturn void report_failure(int sock, enum stage stage, int error);
 
-/* Receives one. Returns 1, 0 at the end of the stream, -EAGAIN, or another negative errno. */
-int report_recv(int sock, struct report *report);
+/* Sends REPORT_READY, with the listener of the seccomp filter when that is not -1 and can be sent. Closes it in every
+ * case. Returns 0 or a negative errno. */
+int report_ready(int sock, uint32_t layers, int listener);
+
+/* Receives one. *listener becomes the caller's, or -1: only REPORT_READY may bring one.
+ * Returns 1, 0 at the end of the stream, -EAGAIN, or another negative errno. */
+int report_recv(int sock, struct report *report, int *listener);
 
 /* Gives the program and three pipe ends; the descriptors stay the caller's. Returns 0 or a negative errno. */
 int report_give(int sock, const int fds[GIVE_FDS]);

@@ -102,6 +102,8 @@ static uint32_t flags_of(const struct run *run, const struct sandbox *sandbox, i
 		flags |= FRAME_STDOUT_CUT;
 	if (run->capture.cut[CAPTURE_STDERR])
 		flags |= FRAME_STDERR_CUT;
+	if (sandbox->notify.noting)
+		flags |= FRAME_NOTING;
 	if (sandbox->report.disk_full)
 		flags |= FRAME_DISK_FULL;
 	if (signal_number == SIGKILL && sandbox->ended &&
@@ -123,6 +125,7 @@ static void fill_done(const struct run *run, const struct sandbox *sandbox,
 	done->exit_code = signal_number ? -1 : WEXITSTATUS(sandbox->report.status);
 	done->signal = (uint32_t)signal_number;
 	done->flags = flags_of(run, sandbox, signal_number, limits);
+	memcpy(done->blocked, sandbox->notify.blocked, sizeof(done->blocked));
 	done->layers = sandbox->layers | (run->started ? LAYER_MEMORY_WATCH : 0);
 }
 

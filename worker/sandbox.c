@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/stage.h"
 
 /* The diagram of the header: may it go from a to b? Anything else is a bug of ours. */
@@ -42,13 +43,19 @@ static void begin_end(struct sandbox *sandbox)
 		move_to(sandbox, SANDBOX_ENDING);
 }
 
+static void make_blank(struct sandbox *sandbox)
+{
+	memset(sandbox, 0, sizeof(*sandbox));
+	sandbox->sock = -1;
+	sandbox->notify.listener = -1;
+}
+
 int sandbox_spawn(struct sandbox *sandbox, const struct inside *inside)
 {
 	int pair[2];
 	pid_t pid;
 
-	memset(sandbox, 0, sizeof(*sandbox));
-	sandbox->sock = -1;
+	make_blank(sandbox);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair)) {
 		note_failure(sandbox, STAGE_FORK, errno);
 		return -errno;
@@ -69,7 +76,7 @@ int sandbox_spawn(struct sandbox *sandbox, const struct inside *inside)
 	return 0;
 }
 
-static void handle(struct sandbox *sandbox, const struct report *report)
+static void handle(struct sandbox *sandbox, const struct report *report, int listener)
 {
 	switch ((enum report_kind)report->kind) {
 	case REPORT_SPAWNED:
@@ -77,6 +84,8 @@ static void handle(struct sandbox *sandbox, const struct report *report)
 		break;
 	case REPORT_READY:
 		sandbox->layers = report->layers;
+		notify_clear(&sandbox->notify);
+		notify_init(&sandbox->notify, listener, clock_us());
 		break;
 	case REPORT_FAILED:
 		note_failure(sandbox, report->stage, report->error);
@@ -100,10 +109,10 @@ static bool is_ready(const struct sandbox *sandbox)
 static void read_reports(struct sandbox *sandbox, pid_t reaped)
 {
 	struct report report;
-	int r = -EAGAIN;
+	int r = -EAGAIN, listener;
 
-	while (sandbox->sock >= 0 && (r = report_recv(sandbox->sock, &report)) == 1) {
-		handle(sandbox, &report);
+	while (sandbox->sock >= 0 && (r = report_recv(sandbox->sock, &report, &listener)) == 1) {
+		handle(sandbox, &report, listener);
 		if (is_ready(sandbox))
 			move_to(sandbox, SANDBOX_READY);
 	}
@@ -180,6 +189,6 @@ void sandbox_clear(struct sandbox *sandbox)
 {
 	if (sandbox->state == SANDBOX_REAPED && sandbox->sock > 0)
 		close(sandbox->sock);
-	memset(sandbox, 0, sizeof(*sandbox));
-	sandbox->sock = -1;
+	notify_clear(&sandbox->notify);
+	make_blank(sandbox);
 }

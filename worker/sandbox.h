@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include "worker/inside.h"
+#include "worker/notify.h"
 #include "worker/report.h"
 
 enum sandbox_state {
@@ -37,6 +38,7 @@ struct sandbox {
 	bool ended;	     /* report holds REPORT_ENDED */
 	struct rusage usage; /* when it is REAPED: of init and everything that was in it */
 	struct report report;
+	struct notify notify; /* what its filter refused */
 };
 
 /* Starts building one; sandbox must be REAPED (all zero bytes, or after sandbox_clear).

@@ -2,7 +2,7 @@
  *
  * One thread, one poll loop, one run at a time. The worker holds one sandbox that is ready before a request comes; a RUN
  * gives it the program, and when that sandbox is gone the next one is built. It waits for frames of the supervisor,
- * reports of the sandbox, SIGCHLD (by signalfd), three pipes, and time.
+ * reports of the sandbox, notes of its filter, SIGCHLD (by signalfd), three pipes, and time.
  *
  * It holds no secret, and never looks at a byte of a caller: programs and outputs pass through as descriptors. When the
  * supervisor is gone, so are its runs: each init ends when the worker's end of its socket is closed.
@@ -29,7 +29,14 @@
 #include "worker/run.h"
 #include "worker/sandbox.h"
 
-enum { AT_LINK, AT_SIGNAL, AT_SANDBOX, AT_CAPTURE, POLLS = AT_CAPTURE + CAPTURE_STREAMS };
+enum {
+	AT_LINK,
+	AT_SIGNAL,
+	AT_SANDBOX,
+	AT_NOTIFY,
+	AT_CAPTURE,
+	POLLS = AT_CAPTURE + CAPTURE_STREAMS
+};
 
 struct worker {
 	int link;
@@ -194,7 +201,18 @@ static void fill_polls(const struct worker *worker, struct pollfd polls[POLLS])
 	polls[AT_LINK] = (struct pollfd){.fd = worker->link, .events = POLLIN};
 	polls[AT_SIGNAL] = (struct pollfd){.fd = worker->signals, .events = POLLIN};
 	polls[AT_SANDBOX] = (struct pollfd){.fd = worker->sandbox.sock, .events = POLLIN};
+	notify_poll(&worker->sandbox.notify, &polls[AT_NOTIFY]);
 	capture_poll(&worker->run.capture, polls + AT_CAPTURE);
+}
+
+/* Does what it is time for. Returns milliseconds until there is more, -1 for never. */
+static int tick(struct worker *worker)
+{
+	uint64_t now_us = clock_us();
+	int run_ms = run_tick(&worker->run, &worker->sandbox, now_us);
+	int notify_ms = notify_answer(&worker->sandbox.notify, now_us);
+
+	return run_ms < 0 || (notify_ms >= 0 && notify_ms < run_ms) ? notify_ms : run_ms;
 }
 
 /* One turn: wait, then what happened, in the order in which it may depend on each other. */
@@ -202,13 +220,15 @@ static void turn(struct worker *worker)
 {
 	enum sandbox_state before = worker->sandbox.state;
 	struct pollfd polls[POLLS];
-	int wait_ms = run_tick(&worker->run, &worker->sandbox, clock_us());
+	int wait_ms = tick(worker);
 	int n;
 
 	fill_polls(worker, polls);
 	n = poll(polls, POLLS, wait_ms);
 	if (n > 0 && worker->run.started && !worker->run.capture_error)
 		run_capture(&worker->run, &worker->sandbox, polls + AT_CAPTURE);
+	if (n > 0)
+		notify_receive(&worker->sandbox.notify, &polls[AT_NOTIFY]);
 	if (n > 0 && polls[AT_SANDBOX].revents)
 		sandbox_read(&worker->sandbox);
 	if (n > 0 && polls[AT_SIGNAL].revents)
@@ -238,7 +258,7 @@ int worker_serve(int link, const struct inside *inside, uint32_t python_version)
 				.signals = open_signals(),
 				.python_version = python_version,
 				.inside = inside,
-				.sandbox = {.sock = -1},
+				.sandbox = {.sock = -1, .notify = {.listener = -1}},
 				.run = {.capture = {.pipes = {-1, -1, -1}}}};
 
 	/* Each builder exits on purpose: init is to become our child. */

@@ -385,6 +385,58 @@ def test_cancel_twice():
         works(w)
 
 
+# Refused calls.
+
+KEYCTL, ACCT = (250, 163) if os.uname().machine == "x86_64" else (219, 89)
+REFUSED = "import ctypes\nlibc = ctypes.CDLL(None)\n" \
+    "for n in (%d, %d, %d, 467, 1023, 1024, 5000, -5, 1 << 31): libc.syscall(ctypes.c_long(n), 0)\n" \
+    % (KEYCTL, ACCT, KEYCTL)
+WAITING = "import os\nprint('x', flush=True)\nwhile True:\n    try: os.setuid(0)\n    except PermissionError: pass\n"
+
+
+def test_refused_calls_travel_as_numbers_each_once():
+    """Also from a program that ends well: it is the supervisor that keeps silent."""
+    with worker() as w:
+        frame = w.run(REFUSED)
+        equal((frame.kind, frame.exit_code, frame.noting), (DONE, 0, True))
+        equal(frame.blocked, [KEYCTL, ACCT, 467, 1023])
+        frame = w.run("print(1)", ident=2)
+        equal((frame.blocked, frame.noting), ([], True), "of the next run:")
+
+
+def test_no_more_than_eight_refused_calls_travel():
+    with worker() as w:
+        frame = w.run("import ctypes\nl = ctypes.CDLL(None)\nfor n in range(600, 620): l.syscall(n)")
+        equal(frame.blocked, list(range(600, 608)))
+
+
+def flood(w):
+    """A run whose refused calls wait for their answers: the prompt ones have been given."""
+    start(w, WAITING)
+    time.sleep(1)
+
+
+def test_cancel_ends_a_run_that_waits_for_the_answer_to_a_refused_call():
+    with worker() as w:
+        flood(w)
+        begin = time.monotonic()
+        w.send(pack(CANCEL, 1, 0))
+        frame = w.recv(5)
+        within(time.monotonic() - begin, 0, 0.5)
+        equal((frame.kind, frame.flags, frame.signal, len(frame.blocked)), (DONE, CANCELLED, 9, 1))
+        works(w, 2)
+
+
+def test_no_run_that_waits_for_such_an_answer_outlives_its_worker():
+    for end in (lambda w: w.process.kill(), lambda w: w.sock.close(), stop_and_kill):
+        with worker() as w:
+            flood(w)
+            pids = family(w)
+            end(w)
+            all_gone(pids)
+            w.process.wait(5)
+
+
 # Death.
 
 def stop_and_kill(w):

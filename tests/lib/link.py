@@ -10,7 +10,7 @@ import struct
 import subprocess
 
 READY, RUN, CANCEL, DONE, FAIL = 1, 2, 3, 4, 5
-TIMED_OUT, STDOUT_CUT, CANCELLED, MEMORY_KILLED, CPU_USED_UP, DISK_FULL, STDERR_CUT = (1 << i for i in range(7))
+TIMED_OUT, STDOUT_CUT, CANCELLED, MEMORY_KILLED, CPU_USED_UP, DISK_FULL, STDERR_CUT, NOTING = (1 << i for i in range(8))
 TRUNCATED = STDOUT_CUT | STDERR_CUT
 SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
 SIZE = 128
@@ -46,6 +46,8 @@ class Frame:
         elif self.kind == DONE:
             (self.wall_us, self.cpu_us, self.peak, self.exit_code, self.signal, self.flags,
              self.layers) = struct.unpack("=QQQiIII", body[:40])
+            self.noting, self.flags = bool(self.flags & NOTING), self.flags & ~NOTING
+            self.blocked = [number - 1 for number in struct.unpack("=8H", body[40:56]) if number]
         self.content = [self._read(fd) for fd in fds]
 
     @staticmethod

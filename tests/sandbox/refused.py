@@ -7,7 +7,7 @@ import os
 import subprocess
 
 from _sandbox import equal
-from mcp import BINARY, Server, Skip, check, contains, environment, main, until
+from mcp import BINARY, Server, Skip, cases, check, contains, environment, main, until
 
 # Takes something away with the rights of the outer namespace, then drops them and becomes the server.
 OUTER = "%s; exec setpriv --inh-caps=-all --ambient-caps=-all \"$0\" \"$@\""
@@ -29,6 +29,36 @@ assert libc.prctl(38, 1, 0, 0, 0) == 0
 assert libc.prctl(22, 2, ctypes.create_string_buffer(program), 0, 0) == 0, os.strerror(ctypes.get_errno())
 os.execv(sys.argv[1], sys.argv[1:])
 """
+
+
+# Both take the notes of refused calls away: a listener in a filter around the server (EBUSY for another), and a kernel
+# before 5.19 (EINVAL for the flags of one; argument 1 of seccomp lies 24 bytes into struct seccomp_data).
+LOADER = r"""
+import ctypes, os, platform, struct, sys, time
+seccomp = {"x86_64": 317, "aarch64": 277}[platform.machine()]
+libc = ctypes.CDLL(None, use_errno=True)
+def load(flags, *code):
+    code = b"".join(struct.pack("=HBBI", *i) for i in code)
+    buffer = ctypes.create_string_buffer(code, len(code))
+    program = ctypes.create_string_buffer(struct.pack("@HP", len(code) // 8, ctypes.addressof(buffer)))
+    assert libc.prctl(38, 1, 0, 0, 0) == 0
+    r = libc.syscall(seccomp, 1, flags, program)
+    assert r >= 0, os.strerror(ctypes.get_errno())
+    return r
+%s
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+# It is held by a process that ends with the server, which itself closes what it inherits.
+LISTENER = LOADER % r"""
+load(8, (0x06, 0, 0, 0x7fff0000))
+if os.fork() == 0:
+    libc.prctl(1, 9)
+    null = os.open("/dev/null", os.O_RDWR)
+    for fd in range(3): os.dup2(null, fd)
+    time.sleep(600)
+"""
+OLD_KERNEL = LOADER % ("load(0, (0x20, 0, 0, 0), (0x15, 0, 3, seccomp), (0x20, 0, 0, 24), (0x45, 0, 1, 8), "
+                       "(0x06, 0, 0, 0x00050016), (0x06, 0, 0, 0x7fff0000))")
 
 
 def outer(script):
@@ -111,6 +141,25 @@ def test_check_names_what_is_weaker():
     contains(out.decode(), "weaker proc", "unmask=/proc/*")
     code, _, _ = run_through(outer(MASKED_PROC), ["check", "--strict"])
     equal(code, 1)
+
+
+@cases([("a_listener_around_us", LISTENER), ("an_old_kernel", OLD_KERNEL)])
+def test_without_notes_calls_are_refused_all_the_same_but_not_named(loader):
+    """And nothing counts as weaker: no wall is."""
+    through = ["/usr/bin/python3", "-c", loader]
+    with Server(through=through) as s:
+        s.initialize()
+        for _ in range(2):
+            answer = s.exec("import os\ntry: os.setuid(0)\nexcept OSError as e: print(e)\nos.mknod('x', 0o20600)")
+            bad = answer["structuredContent"]
+            equal((bad["exit_code"], bad["stdout"], bad["warnings"]), (1, "[Errno 1] Operation not permitted\n", []))
+            contains(bad["stderr"], "PermissionError: [Errno 1]")
+            meta = answer["_meta"]["io.github.mcp-exec/run"]
+            equal((meta["refusals_named"], meta["degraded"]), (False, []))
+    code, out, _ = run_through(through, ["check", "--strict"])
+    equal(code, 0)
+    contains(out.decode(), "note   refusals: system calls are refused, but not named")
+    contains(run_through([], ["check"])[1].decode(), "ok     refusals:")
 
 
 def test_root_of_a_namespace_without_another_user_is_refused():

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include <cmocka.h>
 
@@ -218,6 +219,29 @@ static cJSON *result_of(const struct outcome *outcome, bool with_structured)
 	return result;
 }
 
+static void test_names_refused_calls_to_a_failed_run_only(void **state)
+{
+	struct outcome outcome = good_outcome();
+	const char *sentence = "\"the sandbox refused system calls: keyctl, number 1023, unshare; "
+			       "do without them\"";
+	_cleanup_free_ char *good = NULL, *silent = NULL;
+
+	(void)state;
+	outcome.done.blocked[0] = SYS_keyctl + 1;
+	outcome.done.blocked[1] = FRAME_MAX_CALL + 1;
+	outcome.done.blocked[2] = SYS_unshare + 1;
+	good = structured(&outcome);
+	assert_null(strstr(good, "refused"));
+	outcome.done.exit_code = 1;
+	check_mentions(&outcome, sentence);
+	outcome.done.exit_code = -1;
+	outcome.done.signal = SIGSEGV;
+	check_mentions(&outcome, sentence);
+	outcome.done.blocked[0] = 0;
+	silent = structured(&outcome);
+	assert_null(strstr(silent, "refused"));
+}
+
 static void test_result_has_the_same_facts_twice(void **state)
 {
 	struct outcome outcome = good_outcome();
@@ -356,6 +380,7 @@ int main(void)
 		cmocka_unit_test(test_says_which_limit_and_its_number),
 		cmocka_unit_test(test_repairs_output),
 		cmocka_unit_test(test_speaks_of_missing_layers_only_to_a_failed_run),
+		cmocka_unit_test(test_names_refused_calls_to_a_failed_run_only),
 		cmocka_unit_test(test_result_has_the_same_facts_twice),
 		cmocka_unit_test(test_result_of_old_revisions_has_no_structured_content),
 		cmocka_unit_test(test_meta_has_usage_and_layers),

@@ -207,11 +207,21 @@ static void test_wants_known_layers_and_a_closed_list_of_blocked_calls(void **st
 
 	(void)state;
 	frame.done.layers = (1U << LAYER_COUNT) - 1;
+	frame.done.flags |= FRAME_NOTING;
 	for (size_t i = 0; i < FRAME_BLOCKED; i++) {
-		frame.done.blocked[i] = 42;
+		frame.done.blocked[i] = (uint16_t)(42 + i);
 		assert_int_equal(judge(&frame), 0);
 	}
+	frame.done.flags &= ~(uint32_t)FRAME_NOTING;
+	assert_int_equal(judge(&frame), -EPROTO);
+	frame.done.flags |= FRAME_NOTING;
 	frame.done.blocked[2] = 0;
+	assert_int_equal(judge(&frame), -EPROTO);
+	frame.done.blocked[2] = frame.done.blocked[7];
+	assert_int_equal(judge(&frame), -EPROTO);
+	frame.done.blocked[2] = FRAME_MAX_CALL + 1;
+	assert_int_equal(judge(&frame), 0);
+	frame.done.blocked[2] = FRAME_MAX_CALL + 2;
 	assert_int_equal(judge(&frame), -EPROTO);
 	memset(frame.done.blocked, 0, sizeof(frame.done.blocked));
 	frame.done.layers = 1U << LAYER_COUNT;

@@ -17,7 +17,7 @@
 
 #include "policy/syscalls.h"
 
-#define MAX_ALLOWED 165
+#define MAX_ALLOWED 150
 
 static bool is_unconditional(const struct filter_rule *rule)
 {
@@ -78,9 +78,9 @@ static void test_no_row_makes_another_one_void(void **state)
 
 	(void)state;
 	for (size_t i = 0; (a = syscalls_rule(i)); i++)
-		for (size_t j = 0; is_unconditional(a) && (b = syscalls_rule(j)); j++)
-			if (i != j && !strcmp(a->name, b->name))
-				fail_msg("%s stands in rows %zu and %zu", a->name, i, j);
+		for (size_t j = i + 1; is_unconditional(a) && (b = syscalls_rule(j)); j++)
+			if (!strcmp(a->name, b->name))
+				fail_msg("%s: row %zu is void after row %zu", a->name, j, i);
 }
 
 static void test_every_row_has_a_reason_and_a_known_errno(void **state)
@@ -91,7 +91,8 @@ static void test_every_row_has_a_reason_and_a_known_errno(void **state)
 	for (size_t i = 0; (rule = syscalls_rule(i)); i++) {
 		bool known = rule->error == 0 || rule->error == EPERM || rule->error == ENOSYS ||
 			     rule->error == EAFNOSUPPORT || rule->error == ENOTSUP ||
-			     rule->error == EXDEV;
+			     rule->error == EXDEV || rule->error == ENOTTY ||
+			     rule->error == EINVAL || rule->error == EPROTONOSUPPORT;
 
 		if (!rule->why || !*rule->why || !known)
 			fail_msg("row %zu, %s", i, rule->name);
