@@ -170,6 +170,11 @@ static const struct row ROWS[] = {
 	 {EINVAL, ENOSYS},
 	 NULL,
 	 "This kernel has no seccomp filters: use one with CONFIG_SECCOMP_FILTER=y."},
+	{AT(LANDLOCK),
+	 {0},
+	 NULL,
+	 "The kernel offers Landlock and then refuses it: a seccomp profile that allows "
+	 "landlock_create_ruleset must allow landlock_add_rule and landlock_restrict_self too."},
 	{AT(LOOPBACK),
 	 {0},
 	 NULL,

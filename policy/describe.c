@@ -6,6 +6,7 @@
 
 #include "common/layers.h"
 #include "policy/environment.h"
+#include "policy/landlock.h"
 #include "policy/namespaces.h"
 #include "policy/rlimits.h"
 #include "policy/syscalls.h"
@@ -51,6 +52,21 @@ static void describe_view(FILE *out)
 	fprintf(out, "%-10s %-34s %s\n", "writable", SANDBOX_HOME " /tmp /var/tmp /dev/shm",
 		"the workspace: one tmpfs, noexec, nosuid, nodev");
 	fprintf(out, "%-10s %-34s %s\n", "fresh", "/proc", "its own processes, read-only");
+}
+
+static void describe_landlock(FILE *out)
+{
+	const struct landlock_rule *rule;
+	const char *name;
+
+	fprintf(out, "\n# landlock (what is not listed is refused)\n");
+	for (size_t i = 0; (rule = landlock_rule(i)); i++) {
+		fprintf(out, "%-50s %s:", rule->where, rule->why);
+		for (unsigned int bit = 0; (name = landlock_right_name(bit)); bit++)
+			if (rule->rights >> bit & 1)
+				fprintf(out, " %s", name);
+		fputc('\n', out);
+	}
 }
 
 static void describe_limits(FILE *out, const struct limits *limits)
@@ -145,6 +161,7 @@ void describe_policy(FILE *out, const struct limits *limits)
 	describe_layers(out);
 	describe_namespaces(out);
 	describe_view(out);
+	describe_landlock(out);
 	describe_limits(out, limits);
 	describe_rlimits(out, limits);
 	describe_environment(out);

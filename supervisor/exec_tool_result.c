@@ -79,13 +79,14 @@ static void warn_limit(struct buf *warnings, const struct config *config,
 			       exec_tool_size(size, config->limits.tmp_bytes));
 }
 
-/* What this machine cannot give matters only to a program that failed; _meta has it always. */
+/* What this machine cannot give matters only to a program that failed, and a second wall to none; _meta has it always. */
 static void warn_degraded(struct buf *warnings, const struct outcome *outcome)
 {
 	for (unsigned int i = 0; i < LAYER_COUNT; i++) {
 		const struct layer_info *info = layer_info(i);
 
-		if (!info->required && !(outcome->done.layers & info->bit))
+		if (!info->required && info->bit != LAYER_LANDLOCK &&
+		    !(outcome->done.layers & info->bit))
 			exec_tool_warn(warnings, "this sandbox lacks %s: %s", info->name,
 				       info->what);
 	}

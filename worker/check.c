@@ -17,6 +17,7 @@
 #include "common/layers.h"
 #include "common/log.h"
 #include "common/remedy.h"
+#include "policy/landlock.h"
 #include "worker/worker.h"
 
 #define EXIT_REFUSED 69
@@ -112,6 +113,11 @@ static void print_layers(uint32_t layers)
 
 		printf("%-6s %s: %s\n", verdict, layer->name, layer->what);
 	}
+	if (layers & LAYER_LANDLOCK)
+		printf("note   landlock is at ABI %d here\n", landlock_abi());
+	else
+		printf("note   no landlock: it takes Linux 5.19 with landlock in the kernel's lsm= "
+		       "list, and a container whose seccomp profile allows it\n");
 	if (!(layers & LAYER_PROC))
 		printf("note   no /proc: the container masks parts of its own. With Podman, add "
 		       "--security-opt 'unmask=/proc/*'\n");

@@ -83,6 +83,8 @@ static const struct remedy_case CASES[] = {
 	 "the rule `userns,`"},
 	{STAGE_SECCOMP, EINVAL, PLAIN, "(seccomp, EINVAL)", "CONFIG_SECCOMP_FILTER"},
 	{STAGE_LOOPBACK, EAFNOSUPPORT, UNIT, "(loopback, EAFNOSUPPORT)", "AF_NETLINK"},
+	{STAGE_LANDLOCK, EPERM, DOCKER, "rules of Landlock (landlock, EPERM)",
+	 "landlock_restrict_self"},
 	{STAGE_LOOPBACK, 0, PLAIN, "the loopback interface (loopback).", "AF_NETLINK"},
 	{STAGE_USER_NAMESPACE, EPERM, UNIT, "(user_namespace, EPERM)", "RestrictNamespaces="},
 	{STAGE_AFFINITY, EPERM, UNIT, "granting CPUs (affinity, EPERM)", "SystemCallFilter="},
