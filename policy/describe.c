@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/layers.h"
+#include "policy/confine.h"
 #include "policy/environment.h"
 #include "policy/landlock.h"
 #include "policy/namespaces.h"
@@ -125,6 +126,24 @@ static void describe_condition(FILE *out, const struct filter_condition *conditi
 	}
 }
 
+static void describe_row(FILE *out, const struct filter_rule *rule)
+{
+	fprintf(out, "%-20s %-13s", rule->name,
+		rule->error ? strerrorname_np(rule->error) : "allow");
+	for (size_t k = 0; k < FILTER_CONDITIONS; k++)
+		describe_condition(out, &rule->conditions[k]);
+	fprintf(out, "  %s\n", rule->why);
+}
+
+static void describe_own(FILE *out, const char *title, filter_table *table)
+{
+	const struct filter_rule *rule;
+
+	fprintf(out, "\n# %s (all others: ENOSYS)\n", title);
+	for (size_t i = 0; (rule = table(i)); i++)
+		describe_row(out, rule);
+}
+
 /* Counts names, not rows: a call with conditions has a row for each. */
 static bool is_first_allowed(size_t row)
 {
@@ -145,11 +164,7 @@ static void describe_syscalls(FILE *out)
 
 	fprintf(out, "\n# system calls (all others: ENOSYS)\n");
 	for (size_t i = 0; (rule = syscalls_rule(i)); i++) {
-		fprintf(out, "%-20s %-13s", rule->name,
-			rule->error ? strerrorname_np(rule->error) : "allow");
-		for (size_t k = 0; k < FILTER_CONDITIONS; k++)
-			describe_condition(out, &rule->conditions[k]);
-		fprintf(out, "  %s\n", rule->why);
+		describe_row(out, rule);
 		allowed += is_first_allowed(i);
 	}
 	fprintf(out, "# %zu system calls are allowed, some only with the arguments named\n",
@@ -166,4 +181,7 @@ void describe_policy(FILE *out, const struct limits *limits)
 	describe_rlimits(out, limits);
 	describe_environment(out);
 	describe_syscalls(out);
+	describe_own(out, "system calls of the worker, beyond those of a run", confine_worker_rule);
+	describe_own(out, "system calls of the supervisor, beyond those of the worker",
+		     confine_supervisor_rule);
 }

@@ -4,7 +4,10 @@
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <seccomp.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -130,4 +133,75 @@ int filter_apply(const struct sock_fprog *filter)
 	struct sock_fprog program = *filter;
 
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) ? -errno : 0;
+}
+
+/* Whether a table before this one allows the call whatever its arguments are. */
+static bool is_covered(filter_table *const tables[], size_t which, const char *name)
+{
+	const struct filter_rule *rule;
+
+	for (size_t t = 0; t < which; t++)
+		for (size_t i = 0; (rule = tables[t](i)); i++)
+			if (!rule->error && rule->conditions[0].compare == FILTER_ANY &&
+			    !strcmp(rule->name, name))
+				return true;
+	return false;
+}
+
+static int add_allowed(scmp_filter_ctx ctx, filter_table *const tables[], size_t which)
+{
+	const struct filter_rule *rule;
+
+	for (size_t i = 0; (rule = tables[which](i)); i++) {
+		int r = rule->error || is_covered(tables, which, rule->name) ? 0
+									     : add_rule(ctx, rule);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Not seccomp_load, which falls back to prctl(2) and tells a wrong errno; and through a socket, on which a message is whole
+ * or not at all, for the server starts whatever RLIMIT_FSIZE is. */
+static int load(scmp_filter_ctx ctx)
+{
+	_cleanup_free_ struct sock_filter *code = calloc(MAX_INSTRUCTIONS, sizeof(*code));
+	struct sock_fprog filter = {.filter = code};
+	int pair[2], r;
+	ssize_t n;
+
+	if (!code)
+		return -ENOMEM;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair))
+		return -errno;
+	_cleanup_fd_ int in = pair[0];
+	_cleanup_fd_ int out = pair[1];
+
+	if ((r = seccomp_export_bpf(ctx, in)) < 0)
+		return r;
+	n = recv(out, code, MAX_INSTRUCTIONS * sizeof(*code), 0);
+	if (n < 0)
+		return -errno;
+	filter.len = (unsigned short)((size_t)n / sizeof(*code));
+	return filter_apply(&filter);
+}
+
+/* The kernel takes the strictest answer of all filters: an errno comes before a notification, that before TRACE, and TRACE
+ * is ENOSYS where nobody traces. So what is refused here still gets whatever a filter below says of it. */
+int filter_confine(filter_table *const tables[], size_t n)
+{
+	__attribute__((cleanup(cleanup_filter))) scmp_filter_ctx ctx =
+		seccomp_init(SCMP_ACT_TRACE(0));
+	int r;
+
+	if (!ctx)
+		return -ENOMEM;
+	if ((r = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_TRACE(0))) < 0 ||
+	    (r = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2)) < 0)
+		return r;
+	for (size_t which = 0; which < n; which++)
+		if ((r = add_allowed(ctx, tables, which)) < 0)
+			return r;
+	return load(ctx);
 }

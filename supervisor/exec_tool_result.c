@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "common/remedy.h"
 #include "common/utf8.h"
+#include "policy/confine.h"
 #include "supervisor/exec_tool.h"
 #include "supervisor/exec_tool_text.h"
 #include "supervisor/json.h"
@@ -212,7 +213,7 @@ static void add_remedy(struct buf *out, const struct config *config, const struc
 			log_errno(outcome->error));
 		return;
 	}
-	remedy_facts(&facts);
+	remedy_facts(&facts, CONFINE_SUPERVISOR_FILTERS);
 	remedy_sentence(text, sizeof(text), (enum stage)outcome->stage, outcome->error, &facts,
 			config->python);
 	buf_printf(out, "Nothing was run. %s", text);

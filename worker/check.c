@@ -17,6 +17,7 @@
 #include "common/layers.h"
 #include "common/log.h"
 #include "common/remedy.h"
+#include "policy/confine.h"
 #include "policy/landlock.h"
 #include "worker/worker.h"
 
@@ -96,7 +97,7 @@ int check_refuse(enum stage stage, int error, const char *wanted)
 	struct remedy_facts facts;
 	char text[1024];
 
-	remedy_facts(&facts);
+	remedy_facts(&facts, CONFINE_WORKER_FILTERS);
 	remedy_sentence(text, sizeof(text), stage, error, &facts, wanted);
 	printf("FAIL   %s: %s\n", stage_name(stage), text);
 	printf("\nRuns are refused on this machine.\n");

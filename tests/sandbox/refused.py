@@ -20,7 +20,8 @@ MASKED_PROC = OUTER % "mount --bind /dev/null /proc/uptime"
 # installed; numbers by name from the machine's table.
 FILTER = r"""
 import ctypes, os, platform, struct, sys
-numbers = {"unshare": (272, 97), "landlock_create_ruleset": (444, 444), "landlock_restrict_self": (446, 446)}
+numbers = {"unshare": (272, 97), "seccomp": (317, 277),
+           "landlock_create_ruleset": (444, 444), "landlock_restrict_self": (446, 446)}
 number, error = numbers[sys.argv[1]][platform.machine() == "aarch64"], int(sys.argv[2])
 code = b"".join(struct.pack("=HBBI", *i) for i in (
     (0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050000 | error), (0x06, 0, 0, 0x7fff0000)))
@@ -84,6 +85,14 @@ def test_a_filter_around_us_over_stdio():
 
 def test_a_filter_around_us_on_the_command_line():
     refuses_on_the_command_line(filtered(), "user_namespace")
+
+
+def test_a_server_that_cannot_confine_itself_does_not_start():
+    """What refuses it the filter of its own would refuse each run its filter too."""
+    for args in (), ("run", "-"), ("check",), ("--print-policy",):
+        code, out, err = run_through(filtered("seccomp"), list(args), b"print('ran')")
+        equal((code, out), (70, b""), args)
+        contains(err.decode(), "seccomp filter", "Operation not permitted")
 
 
 def test_landlock_that_is_offered_and_then_refused():
