@@ -163,11 +163,11 @@ static int give_up_rights(const struct config *config)
 	if (r < 0)
 		return fail("Privileges cannot be given up", r);
 	r = confine_supervisor();
-	return r < 0 ? fail("No seccomp filter can be put on the server, which what is around it "
-			    "(a "
-			    "container, a systemd unit) must allow",
-			    r)
-		     : 0;
+	if (r < 0)
+		return fail("No seccomp filter can be put on the server; the kernel must have "
+			    "them, and a container or systemd unit around it must allow seccomp(2)",
+			    r);
+	return 0;
 }
 
 static int serve(const struct config *config, const struct resources *resources)
