@@ -164,7 +164,7 @@ static int add_allowed(scmp_filter_ctx ctx, filter_table *const tables[], size_t
 
 /* Not seccomp_load, which falls back to prctl(2) and tells a wrong errno; and through a socket, on which a message is whole
  * or not at all, for the server starts whatever RLIMIT_FSIZE is. */
-static int load(scmp_filter_ctx ctx)
+static int load_exported(scmp_filter_ctx ctx)
 {
 	_cleanup_free_ struct sock_filter *code = calloc(MAX_INSTRUCTIONS, sizeof(*code));
 	struct sock_fprog filter = {.filter = code};
@@ -203,5 +203,5 @@ int filter_confine(filter_table *const tables[], size_t n)
 	for (size_t which = 0; which < n; which++)
 		if ((r = add_allowed(ctx, tables, which)) < 0)
 			return r;
-	return load(ctx);
+	return load_exported(ctx);
 }
