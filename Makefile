@@ -82,7 +82,7 @@ $(PROBED): Makefile
 	rm -f $$t $$t.c; \
 	{ echo "HARDEN_CFLAGS := $$f$$c"; echo "HARDEN_LDFLAGS :=$$l"; \
 	  echo "LIB_CFLAGS := $$(pkg-config --cflags $(LIBRARIES))"; \
-	  echo "SERVER_LIBS := $$(pkg-config --libs libevent_core libcjson)"; \
+	  echo "SERVER_LIBS := $$(pkg-config --libs libevent_core libcjson libseccomp)"; \
 	  echo "WORKER_LIBS := $$(pkg-config --libs libnl-route-3.0 libnl-3.0 libseccomp libcap)"; \
 	} >$@.new && mv $@.new $@
 
@@ -146,7 +146,8 @@ define link
 		-Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(1)
 endef
 
-$(SERVER): $(call objects,supervisor/main.c) $(BUILD)/libsupervisor.a $(BUILD)/libcommon.a
+# Of policy only its own seccomp filter: ARCHITECTURE.md.
+$(SERVER): $(call objects,supervisor/main.c) $(BUILD)/libsupervisor.a $(BUILD)/libpolicy.a $(BUILD)/libcommon.a
 	$(call link,$(SERVER_LIBS))
 
 $(WORKER): $(call objects,worker/main.c) $(BUILD)/libworker.a $(BUILD)/libpolicy.a $(BUILD)/libcommon.a

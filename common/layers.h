@@ -28,7 +28,8 @@
 	X(SECCOMP, "seccomp", true, "an allow-list of system calls")                               \
 	X(INIT, "init", true, "a pid 1 of ours: nothing outlives the run")                         \
 	X(PROC, "proc", false, "a fresh /proc of its own processes")                               \
-	X(HOSTNAME, "hostname", false, "the constant host name \"sandbox\"")
+	X(HOSTNAME, "hostname", false, "the constant host name \"sandbox\"")                       \
+	X(LANDLOCK, "landlock", false, "a second wall around files, signals and mounts")
 
 #define LAYER_ENUM(symbol, name, required, what) LAYER_INDEX_##symbol,
 enum layer_index { LAYERS(LAYER_ENUM) LAYER_COUNT };

@@ -46,9 +46,10 @@ static long read_number(const char *path)
 	return read_text(path, text) > 0 ? strtol(text, NULL, 10) : -1;
 }
 
-static int read_seccomp_mode(void)
+/* Since Linux 5.9; proc_pid_status(5). */
+static int count_filters(void)
 {
-	static const char key[] = "\nSeccomp:";
+	static const char key[] = "\nSeccomp_filters:";
 	char text[FILE_BYTES];
 	const char *found;
 
@@ -71,7 +72,7 @@ static bool init_says_container(void)
 	return found;
 }
 
-void remedy_facts(struct remedy_facts *facts)
+void remedy_facts(struct remedy_facts *facts, int own_filters)
 {
 	*facts = (struct remedy_facts){
 		.userns_clone = read_number("/proc/sys/kernel/unprivileged_userns_clone"),
@@ -80,7 +81,7 @@ void remedy_facts(struct remedy_facts *facts)
 			read_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns"),
 		.container = access("/.dockerenv", F_OK) == 0 ||
 			     access("/run/.containerenv", F_OK) == 0 || init_says_container(),
-		.seccomp_mode = read_seccomp_mode(),
+		.filtered = count_filters() > own_filters,
 	};
 }
 
@@ -109,7 +110,7 @@ static bool apparmor_restricts_container(const struct remedy_facts *facts)
 /* In a container there is always a filter, so it says nothing there. */
 static bool filtered_on_host(const struct remedy_facts *facts)
 {
-	return !facts->container && facts->seccomp_mode == 2;
+	return !facts->container && facts->filtered;
 }
 
 struct row {
@@ -170,6 +171,11 @@ static const struct row ROWS[] = {
 	 {EINVAL, ENOSYS},
 	 NULL,
 	 "This kernel has no seccomp filters: use one with CONFIG_SECCOMP_FILTER=y."},
+	{AT(LANDLOCK),
+	 {0},
+	 NULL,
+	 "The kernel offers Landlock and then refuses it: a seccomp profile that allows "
+	 "landlock_create_ruleset must allow landlock_add_rule and landlock_restrict_self too."},
 	{AT(LOOPBACK),
 	 {0},
 	 NULL,

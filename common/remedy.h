@@ -17,11 +17,12 @@ struct remedy_facts {
 	long max_user_namespaces; /* /proc/sys/user/max_user_namespaces */
 	long apparmor_userns;	  /* /proc/sys/kernel/apparmor_restrict_unprivileged_userns */
 	bool container; /* /.dockerenv, /run/.containerenv, or $container in the environment of pid 1 */
-	int seccomp_mode; /* Seccomp: of /proc/self/status, 2 = a filter is on us */
+	bool filtered; /* a seccomp filter that is not ours is on us */
 };
 
-/* Reads the facts. Never fails: what cannot be read is -1 or false. */
-void remedy_facts(struct remedy_facts *facts);
+/* Reads the facts, for a process that has put so many seccomp filters on itself, its parents' included. Never fails: what
+ * cannot be read is -1 or false. */
+void remedy_facts(struct remedy_facts *facts, int own_filters);
 
 /* Writes one or two sentences, without a final newline, into text: which layer could not be built, the likely cause by
  * stage, error (a positive errno, 0 when none) and facts, and the command, setting or profile that cures it.

@@ -28,6 +28,7 @@
 	X(READ_ONLY, "read_only", "making the root read-only")                                     \
 	X(PROGRAM, "program", "writing the program into the workspace")                            \
 	X(SESSION, "session", "starting a session for the run")                                    \
+	X(LANDLOCK, "landlock", "putting the run under the rules of Landlock")                     \
 	X(AFFINITY, "affinity", "granting CPUs")                                                   \
 	X(LIMITS, "limits", "setting resource limits")                                             \
 	X(CAPABILITIES, "capabilities", "dropping capabilities")                                   \

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "common/layers.h"
+#include "policy/confine.h"
 #include "policy/environment.h"
+#include "policy/landlock.h"
 #include "policy/namespaces.h"
 #include "policy/rlimits.h"
 #include "policy/syscalls.h"
@@ -51,6 +53,21 @@ static void describe_view(FILE *out)
 	fprintf(out, "%-10s %-34s %s\n", "writable", SANDBOX_HOME " /tmp /var/tmp /dev/shm",
 		"the workspace: one tmpfs, noexec, nosuid, nodev");
 	fprintf(out, "%-10s %-34s %s\n", "fresh", "/proc", "its own processes, read-only");
+}
+
+static void describe_landlock(FILE *out)
+{
+	const struct landlock_rule *rule;
+	const char *name;
+
+	fprintf(out, "\n# landlock (what is not listed is refused)\n");
+	for (size_t i = 0; (rule = landlock_rule(i)); i++) {
+		fprintf(out, "%-50s %s:", rule->where, rule->why);
+		for (unsigned int bit = 0; (name = landlock_right_name(bit)); bit++)
+			if (rule->rights >> bit & 1)
+				fprintf(out, " %s", name);
+		fputc('\n', out);
+	}
 }
 
 static void describe_limits(FILE *out, const struct limits *limits)
@@ -109,6 +126,24 @@ static void describe_condition(FILE *out, const struct filter_condition *conditi
 	}
 }
 
+static void describe_row(FILE *out, const struct filter_rule *rule)
+{
+	fprintf(out, "%-20s %-15s %-5s", rule->name,
+		rule->error ? strerrorname_np(rule->error) : "allow", rule->quiet ? "quiet" : "");
+	for (size_t k = 0; k < FILTER_CONDITIONS; k++)
+		describe_condition(out, &rule->conditions[k]);
+	fprintf(out, "  %s\n", rule->why);
+}
+
+static void describe_own(FILE *out, const char *title, filter_table *table)
+{
+	const struct filter_rule *rule;
+
+	fprintf(out, "\n# %s (all others: ENOSYS)\n", title);
+	for (size_t i = 0; (rule = table(i)); i++)
+		describe_row(out, rule);
+}
+
 /* Counts names, not rows: a call with conditions has a row for each. */
 static bool is_first_allowed(size_t row)
 {
@@ -131,12 +166,7 @@ static void describe_syscalls(FILE *out)
 		     "failed result names "
 		     "those refused, but for the quiet\n");
 	for (size_t i = 0; (rule = syscalls_rule(i)); i++) {
-		fprintf(out, "%-20s %-15s %-5s", rule->name,
-			rule->error ? strerrorname_np(rule->error) : "allow",
-			rule->quiet ? "quiet" : "");
-		for (size_t k = 0; k < FILTER_CONDITIONS; k++)
-			describe_condition(out, &rule->conditions[k]);
-		fprintf(out, "  %s\n", rule->why);
+		describe_row(out, rule);
 		allowed += is_first_allowed(i);
 	}
 	fprintf(out, "# %zu system calls are allowed, some only with the arguments named\n",
@@ -148,8 +178,12 @@ void describe_policy(FILE *out, const struct limits *limits)
 	describe_layers(out);
 	describe_namespaces(out);
 	describe_view(out);
+	describe_landlock(out);
 	describe_limits(out, limits);
 	describe_rlimits(out, limits);
 	describe_environment(out);
 	describe_syscalls(out);
+	describe_own(out, "system calls of the worker, beyond those of a run", confine_worker_rule);
+	describe_own(out, "system calls of the supervisor, beyond those of the worker",
+		     confine_supervisor_rule);
 }

@@ -13,14 +13,14 @@
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <seccomp.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/blob.h"
 #include "common/cleanup.h"
-#include "common/fds.h"
 
 /* The largest program the kernel takes: BPF_MAXINSNS of linux/bpf_common.h. */
 #define MAX_INSTRUCTIONS 4096
@@ -32,6 +32,10 @@
 
 /* What a call gets that is not in the table, and one of a foreign ABI. */
 #define OTHERS ENOSYS
+
+/* What the filter of a parent refuses. The kernel takes the strictest answer of all filters: an errno comes before a
+ * notification, that before TRACE, and TRACE is ENOSYS where nobody traces. So a filter below still has its say. */
+#define REFUSED_ABOVE SCMP_ACT_TRACE(0)
 
 static const struct filter_rule others = {.error = OTHERS};
 
@@ -181,27 +185,34 @@ static int set_attributes(scmp_filter_ctx ctx)
 	return r < 0 ? r : seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 }
 
-/* Appends what libseccomp made; it exports to a descriptor only. */
+/* Exports to a descriptor, as libseccomp wants it; to a socket, on which a message is whole or not at all, and which no
+ * RLIMIT_FSIZE cuts. Returns how many of room instructions there are. */
+static ssize_t export_code(scmp_filter_ctx ctx, struct sock_filter *code, size_t room)
+{
+	int pair[2], r;
+	ssize_t n;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair))
+		return -errno;
+	_cleanup_fd_ int in = pair[0];
+	_cleanup_fd_ int out = pair[1];
+
+	if ((r = seccomp_export_bpf(ctx, in)) < 0)
+		return r;
+	n = recv(out, code, room * sizeof(*code), MSG_TRUNC);
+	if (n < 0)
+		return -errno;
+	return (size_t)n > room * sizeof(*code) ? -E2BIG : n / (ssize_t)sizeof(*code);
+}
+
 static int append_export(scmp_filter_ctx ctx, struct compiler *compiler)
 {
-	const size_t max = (MAX_INSTRUCTIONS - compiler->len) * sizeof(*compiler->code);
-	_cleanup_fd_ int fd = blob_new();
-	ssize_t len;
-	int r;
+	ssize_t n =
+		export_code(ctx, compiler->code + compiler->len, MAX_INSTRUCTIONS - compiler->len);
 
-	if (fd < 0)
-		return fd;
-	/* libseccomp takes a short write for a whole one; RLIMIT_FSIZE, which causes it, shows here as EFBIG. */
-	if (ftruncate(fd, (off_t)(MAX_INSTRUCTIONS * sizeof(*compiler->code))) < 0 ||
-	    ftruncate(fd, 0) < 0)
-		return -errno;
-	if ((r = seccomp_export_bpf(ctx, fd)) < 0)
-		return r;
-	if (lseek(fd, 0, SEEK_SET) < 0)
-		return -errno;
-	if ((len = fds_read_all(fd, compiler->code + compiler->len, max)) < 0)
-		return (int)len;
-	compiler->len += (size_t)len / sizeof(*compiler->code);
+	if (n < 0)
+		return (int)n;
+	compiler->len += (size_t)n;
 	return 0;
 }
 
@@ -323,4 +334,63 @@ int filter_listen(const struct sock_fprog *filter)
 {
 	return load_filter(filter, SECCOMP_FILTER_FLAG_NEW_LISTENER |
 					   SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);
+}
+
+/* Whether a table before this one allows the call whatever its arguments are. */
+static bool is_covered(filter_table *const tables[], size_t which, const char *name)
+{
+	const struct filter_rule *rule;
+
+	for (size_t t = 0; t < which; t++)
+		for (size_t i = 0; (rule = tables[t](i)); i++)
+			if (!rule->error && rule->conditions[0].compare == FILTER_ANY &&
+			    !strcmp(rule->name, name))
+				return true;
+	return false;
+}
+
+static int add_allowed(scmp_filter_ctx ctx, filter_table *const tables[], size_t which)
+{
+	const struct filter_rule *rule;
+
+	for (size_t i = 0; (rule = tables[which](i)); i++) {
+		int r = rule->error || is_covered(tables, which, rule->name)
+				? 0
+				: add_rule(ctx, rule, SCMP_ACT_ALLOW, REFUSED_ABOVE);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Not seccomp_load, which falls back to prctl(2) and tells a wrong errno. */
+static int load_exported(scmp_filter_ctx ctx)
+{
+	_cleanup_free_ struct sock_filter *code = calloc(MAX_INSTRUCTIONS, sizeof(*code));
+	struct sock_fprog filter = {.filter = code};
+	ssize_t n;
+
+	if (!code)
+		return -ENOMEM;
+	if ((n = export_code(ctx, code, MAX_INSTRUCTIONS)) < 0)
+		return (int)n;
+	filter.len = (unsigned short)n;
+	return filter_apply(&filter);
+}
+
+int filter_confine(filter_table *const tables[], size_t n)
+{
+	__attribute__((cleanup(cleanup_filter))) scmp_filter_ctx ctx = seccomp_init(REFUSED_ABOVE);
+	int r;
+
+	if (!ctx)
+		return -ENOMEM;
+	if ((r = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, REFUSED_ABOVE)) < 0 ||
+	    (r = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2)) < 0)
+		return r;
+	for (size_t which = 0; which < n; which++)
+		if ((r = add_allowed(ctx, tables, which)) < 0)
+			return r;
+	return load_exported(ctx);
 }

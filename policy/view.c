@@ -39,6 +39,11 @@ static const struct {
 
 #define WORKSPACE_DIRS (sizeof(workspace_dirs) / sizeof(*workspace_dirs))
 
+const char *view_workspace_dir(size_t i)
+{
+	return i < WORKSPACE_DIRS ? workspace_dirs[i].path : NULL;
+}
+
 static bool is_workspace(const char *path)
 {
 	for (size_t i = 0; i < WORKSPACE_DIRS; i++)

@@ -47,6 +47,9 @@ struct view_rule {
 /* Row i of the table, or NULL behind the last. */
 const struct view_rule *view_rule(size_t i);
 
+/* The path of directory i of the workspace, or NULL behind the last. */
+const char *view_workspace_dir(size_t i);
+
 /* Stops mount propagation and mounts the tmpfs that becomes the root. Returns 0 or a negative errno, as all do. */
 int view_root(void);
 /* pivot_root into it. */

@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "common/remedy.h"
 #include "common/utf8.h"
+#include "policy/confine.h"
 #include "supervisor/exec_tool.h"
 #include "supervisor/exec_tool_text.h"
 #include "supervisor/json.h"
@@ -80,13 +81,14 @@ static void warn_limit(struct buf *warnings, const struct config *config,
 			       exec_tool_size(size, config->limits.tmp_bytes));
 }
 
-/* What this machine cannot give matters only to a program that failed; _meta has it always. */
+/* What this machine cannot give matters only to a program that failed, and a second wall to none; _meta has it always. */
 static void warn_degraded(struct buf *warnings, const struct outcome *outcome)
 {
 	for (unsigned int i = 0; i < LAYER_COUNT; i++) {
 		const struct layer_info *info = layer_info(i);
 
-		if (!info->required && !(outcome->done.layers & info->bit))
+		if (!info->required && info->bit != LAYER_LANDLOCK &&
+		    !(outcome->done.layers & info->bit))
 			exec_tool_warn(warnings, "this sandbox lacks %s: %s", info->name,
 				       info->what);
 	}
@@ -238,7 +240,7 @@ static void add_remedy(struct buf *out, const struct config *config, const struc
 			log_errno(outcome->error));
 		return;
 	}
-	remedy_facts(&facts);
+	remedy_facts(&facts, CONFINE_SUPERVISOR_FILTERS);
 	remedy_sentence(text, sizeof(text), (enum stage)outcome->stage, outcome->error, &facts,
 			config->python);
 	buf_printf(out, "Nothing was run. %s", text);

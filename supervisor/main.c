@@ -2,7 +2,8 @@
  *
  * The order is the point. First the token leaves the environment and nothing of ours can be dumped; then the command
  * line and the settings are read; then what may need root is opened (the worker binary, the file of run); then root is
- * given up for good; and only then does anything look at what a client or a program says.
+ * given up for good, and every system call that serving does not take; and only then does anything look at what a client
+ * or a program says.
  */
 #include <errno.h>
 #include <event2/event.h>
@@ -17,6 +18,7 @@
 #include "common/log.h"
 #include "common/printable.h"
 #include "common/version.h"
+#include "policy/confine.h"
 #include "supervisor/commands.h"
 #include "supervisor/config.h"
 #include "supervisor/harden.h"
@@ -158,7 +160,14 @@ static int give_up_rights(const struct config *config)
 	if (chdir("/") < 0)
 		return fail("The working directory cannot be left", -errno);
 	r = harden_late();
-	return r < 0 ? fail("Privileges cannot be given up", r) : 0;
+	if (r < 0)
+		return fail("Privileges cannot be given up", r);
+	r = confine_supervisor();
+	if (r < 0)
+		return fail("No seccomp filter can be put on the server; the kernel must have "
+			    "them, and a container or systemd unit around it must allow seccomp(2)",
+			    r);
+	return 0;
 }
 
 static int serve(const struct config *config, const struct resources *resources)

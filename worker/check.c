@@ -17,6 +17,8 @@
 #include "common/layers.h"
 #include "common/log.h"
 #include "common/remedy.h"
+#include "policy/confine.h"
+#include "policy/landlock.h"
 #include "worker/worker.h"
 
 #define EXIT_REFUSED 69
@@ -95,7 +97,7 @@ int check_refuse(enum stage stage, int error, const char *wanted)
 	struct remedy_facts facts;
 	char text[1024];
 
-	remedy_facts(&facts);
+	remedy_facts(&facts, CONFINE_WORKER_FILTERS);
 	remedy_sentence(text, sizeof(text), stage, error, &facts, wanted);
 	printf("FAIL   %s: %s\n", stage_name(stage), text);
 	printf("\nRuns are refused on this machine.\n");
@@ -112,6 +114,11 @@ static void print_layers(uint32_t layers)
 
 		printf("%-6s %s: %s\n", verdict, layer->name, layer->what);
 	}
+	if (layers & LAYER_LANDLOCK)
+		printf("note   landlock is at ABI %d here\n", landlock_abi());
+	else
+		printf("note   no landlock: it takes Linux 5.19 with landlock in the kernel's lsm= "
+		       "list, and a container whose seccomp profile allows it\n");
 	if (!(layers & LAYER_PROC))
 		printf("note   no /proc: the container masks parts of its own. With Podman, add "
 		       "--security-opt 'unmask=/proc/*'\n");

@@ -6,7 +6,7 @@
  * it says it is ready, so that a ready sandbox has all its walls, and what is started in it can only have fewer rights.
  *
  * Order matters: ids are mapped while the old /proc is writable; the fresh /proc is mounted while the old one is there;
- * capabilities go after the last mount, no_new_privs before the filter, the filter last, since it refuses most of what
+ * Landlock, which forbids mounts, and the loss of capabilities come after the last mount, no_new_privs before the filter, the filter last, since it refuses most of what
  * came before it.
  */
 #include "worker/inside.h"
@@ -25,6 +25,7 @@
 #include "common/fds.h"
 #include "common/layers.h"
 #include "common/stage.h"
+#include "policy/landlock.h"
 #include "policy/namespaces.h"
 #include "policy/privilege.h"
 #include "policy/rlimits.h"
@@ -137,8 +138,10 @@ static int apply_filter(const struct inside *inside, int *listener)
 /* Returns the listener of the filter, or -1. */
 static int give_up_privileges(const struct inside *inside, int sock, uint32_t *layers)
 {
-	int listener;
+	int landlock, listener;
 
+	step(sock, STAGE_LANDLOCK, landlock = landlock_apply(&inside->view));
+	*layers |= landlock ? LAYER_LANDLOCK : 0;
 	step(sock, STAGE_AFFINITY, grant_cpus(inside->limits.cpus));
 	*layers |= LAYER_AFFINITY;
 	step(sock, STAGE_LIMITS, rlimits_apply(&inside->limits));

@@ -1,9 +1,9 @@
 /* main - mcp-exec-worker: theory of operation
  *
  * The supervisor starts it with one end of the link as descriptor 3, as an unprivileged user, and restarts it when it
- * dies. At start it asks the interpreter about itself, compiles the seccomp filter and builds the environment; all three
- * are only handed on to the children that become sandboxes. It links libseccomp, libcap and libnl, and no code that
- * parses JSON or HTTP: what comes from a caller is a descriptor to it.
+ * dies. At start it gives up what it does not need, asks the interpreter about itself, compiles the seccomp filter of a
+ * run and builds the environment; these three are only handed on to the children that become sandboxes. It links
+ * libseccomp, libcap and libnl, and no code that parses JSON or HTTP: what comes from a caller is a descriptor to it.
  */
 #include <errno.h>
 #include <sched.h>
@@ -12,12 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "common/fds.h"
 #include "common/frame.h"
 #include "common/log.h"
 #include "common/stage.h"
+#include "policy/confine.h"
 #include "policy/describe.h"
 #include "policy/environment.h"
 #include "policy/privilege.h"
@@ -35,7 +37,7 @@
 
 /* What the worker gives up itself: it leaves no core, cannot be read by its own user's other processes, and gains
  * nothing from a setuid file. RLIMIT_CORE stays: from 0 no run could get the 1 it needs, see policy/rlimits.c. */
-static int confine(void)
+static int give_up_rights(void)
 {
 	signal(SIGPIPE, SIG_IGN);
 	/* A blob beyond RLIMIT_FSIZE is to fail, and not to kill. */
@@ -65,6 +67,16 @@ static void log_interpreter(const struct interpreter *interpreter)
 			  LOG_U64("micro", interpreter->version & 0xff));
 }
 
+/* Output is collected in memfds, and a limit that cuts them short is better told before a run than after it. */
+static int check_file_size(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_FSIZE, &limit))
+		return -errno;
+	return limit.rlim_cur < MAX_OUTPUT_BYTES ? -EFBIG : 0;
+}
+
 /* Everything that a sandbox is made from. Returns 0, or a negative errno with the stage that failed. */
 static int prepare(const struct options *options, const struct interpreter *interpreter,
 		   struct inside *inside, enum stage *stage)
@@ -73,6 +85,9 @@ static int prepare(const struct options *options, const struct interpreter *inte
 
 	*inside = (struct inside){
 		.limits = options->limits, .view = interpreter->view, .python = interpreter->path};
+	*stage = STAGE_WORKER;
+	if ((r = check_file_size()) < 0)
+		return r;
 	/* Without eyes the watch over a run's memory would be none. */
 	*stage = STAGE_INIT;
 	if ((r = processes_check()) < 0)
@@ -156,6 +171,13 @@ static int finish_text(int exit_code)
 	return fflush(stdout) != 0 || ferror(stdout) ? EXIT_UNWRITTEN : exit_code;
 }
 
+static int refuse_seccomp(const struct options *options, int error)
+{
+	return options->mode == WORKER_CHECK
+		       ? finish_text(check_refuse(STAGE_SECCOMP, error, options->python))
+		       : refuse(STAGE_SECCOMP, error);
+}
+
 /* No more CPUs can be granted than there are for us; libraries are told the same number. */
 static void limit_cpus(struct limits *limits)
 {
@@ -187,12 +209,15 @@ int main(int argc, char **argv)
 		return finish_text(0);
 	}
 	r = fds_fill_standard();
-	if (r < 0 || (r = confine()) < 0) {
+	if (r < 0 || (r = give_up_rights()) < 0) {
 		log_event(LOG_ERROR, "worker.refused", LOG_STAGE("stage", STAGE_WORKER),
 			  LOG_ERRNO("error", r));
 		return EXIT_REFUSED;
 	}
 	limit_cpus(&options.limits);
+	/* Before the interpreter, which is the user's own and not ours. */
+	if ((r = confine_worker()) < 0)
+		return refuse_seccomp(&options, -r);
 	reason = interpreter_find(options.python, &interpreter);
 	r = options.mode == WORKER_CHECK ? finish_text(check(&options, &interpreter, reason))
 					 : serve(&options, &interpreter, reason);

@@ -3,6 +3,7 @@
 
 Each machine is played by a user namespace around the server, in which something was taken away first.
 """
+import errno
 import os
 import subprocess
 
@@ -15,19 +16,21 @@ OUTER = "%s; exec setpriv --inh-caps=-all --ambient-caps=-all \"$0\" \"$@\""
 NO_NAMESPACES = OUTER % "echo 0 > /proc/sys/user/max_user_namespaces"
 MASKED_PROC = OUTER % "mount --bind /dev/null /proc/uptime"
 
-# The filter of a container that lets no namespace be made: unshare gives EPERM. Written with the kernel's own
-# interface, so that nothing has to be installed; numbers by name from the machine's table.
+# The filter of a container that refuses one call. Written with the kernel's own interface, so that nothing has to be
+# installed; numbers by name from the machine's table.
 FILTER = r"""
 import ctypes, os, platform, struct, sys
-number = {"x86_64": 272, "aarch64": 97}[platform.machine()]
+numbers = {"unshare": (272, 97), "seccomp": (317, 277),
+           "landlock_create_ruleset": (444, 444), "landlock_restrict_self": (446, 446)}
+number, error = numbers[sys.argv[1]][platform.machine() == "aarch64"], int(sys.argv[2])
 code = b"".join(struct.pack("=HBBI", *i) for i in (
-    (0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7fff0000)))
+    (0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050000 | error), (0x06, 0, 0, 0x7fff0000)))
 buffer = ctypes.create_string_buffer(code, len(code))
 program = struct.pack("@HP", len(code) // 8, ctypes.addressof(buffer))
 libc = ctypes.CDLL(None, use_errno=True)
 assert libc.prctl(38, 1, 0, 0, 0) == 0
 assert libc.prctl(22, 2, ctypes.create_string_buffer(program), 0, 0) == 0, os.strerror(ctypes.get_errno())
-os.execv(sys.argv[1], sys.argv[1:])
+os.execv(sys.argv[3], sys.argv[3:])
 """
 
 
@@ -67,8 +70,8 @@ def outer(script):
     return ["unshare", "--user", "--mount", "--map-current-user", "--keep-caps", "sh", "-c", script]
 
 
-def filtered():
-    return ["/usr/bin/python3", "-c", FILTER]
+def filtered(call="unshare", error=errno.EPERM):
+    return ["/usr/bin/python3", "-c", FILTER, call, str(error)]
 
 
 def refuses(through, *words):
@@ -112,6 +115,36 @@ def test_a_filter_around_us_over_stdio():
 
 def test_a_filter_around_us_on_the_command_line():
     refuses_on_the_command_line(filtered(), "user_namespace")
+
+
+def test_a_server_that_cannot_confine_itself_does_not_start():
+    """What refuses it the filter of its own would refuse each run its filter too."""
+    for args in (), ("run", "-"), ("check",), ("--print-policy",):
+        code, out, err = run_through(filtered("seccomp"), list(args), b"print('ran')")
+        equal((code, out), (70, b""), args)
+        contains(err.decode(), "seccomp filter", "Operation not permitted")
+
+
+def test_landlock_that_is_offered_and_then_refused():
+    refuses(filtered("landlock_restrict_self"), "landlock, EPERM", "landlock_restrict_self")
+    refuses_on_the_command_line(filtered("landlock_restrict_self"), "landlock, EPERM")
+
+
+@cases([("not_in_the_kernel", errno.ENOSYS), ("switched_off", errno.EOPNOTSUPP), ("kept_from_us", errno.EPERM)])
+def test_no_landlock(error):
+    with Server(through=filtered("landlock_create_ruleset", error)) as s:
+        s.initialize()
+        good = s.exec("print('ran')")
+        equal(good["structuredContent"]["stdout"], "ran\n")
+        meta = good["_meta"]["io.github.mcp-exec/run"]
+        check("landlock" in meta["degraded"] and "landlock" not in meta["layers"], "said to be there", meta)
+        # No program fails for want of it.
+        bad = s.exec("raise SystemExit(1)")["structuredContent"]
+        equal((bad["exit_code"], bad["warnings"]), (1, []))
+    code, out, _ = run_through(filtered("landlock_create_ruleset", error), ["check"])
+    equal(code, 0)
+    contains(out.decode(), "weaker landlock", "Linux 5.19")
+    equal(run_through(filtered("landlock_create_ruleset", error), ["check", "--strict"])[0], 1)
 
 
 def test_it_serves_again_when_the_cause_is_gone():

@@ -26,10 +26,13 @@
 #include <cmocka.h>
 
 #include "common/cleanup.h"
+#include "policy/confine.h"
 #include "policy/syscalls.h"
 #include "tests/unit/child.h"
 
-static char dir[] = "/tmp/test_syscalls.XXXXXX";
+#define TEMPLATE "/tmp/test_syscalls.XXXXXX"
+
+static char dir[sizeof(TEMPLATE)];
 
 /* Each try returns what its call returned. */
 
@@ -333,21 +336,42 @@ static int try_all(void)
 	return 0;
 }
 
-static void test_filter_allows_and_refuses_with_these_errnos(void **state)
+/* As a run has it: below the filters of supervisor and worker. */
+static int try_all_below(void)
+{
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || confine_supervisor() < 0 ||
+			       confine_worker() < 0
+		       ? 254
+		       : try_all();
+}
+
+static void check_answers(int (*body)(void))
 {
 	int row;
 
-	(void)state;
+	memcpy(dir, TEMPLATE, sizeof(dir));
 	assert_non_null(mkdtemp(dir));
 	_cleanup_fd_ int at = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	row = child_run(try_all);
+	row = child_run(body);
 	unlinkat(at, "fifo", 0);
 	unlinkat(at, "file", 0);
 	rmdir(dir);
 	if (row > 0 && row <= (int)TRIES)
 		fail_msg("%s", tries[row - 1].name);
 	assert_int_equal(row, 0);
+}
+
+static void test_filter_allows_and_refuses_with_these_errnos(void **state)
+{
+	(void)state;
+	check_answers(try_all);
+}
+
+static void test_the_filters_of_the_server_change_no_answer(void **state)
+{
+	(void)state;
+	check_answers(try_all_below);
 }
 
 static int load_unprepared(void)
@@ -372,6 +396,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_filter_allows_and_refuses_with_these_errnos),
+		cmocka_unit_test(test_the_filters_of_the_server_change_no_answer),
 		cmocka_unit_test(test_is_not_loaded_without_no_new_privs),
 	};
 
