@@ -1,12 +1,9 @@
 /* filter - theory of operation
  *
  * libseccomp has one answer for whatever fits no rule. A call whose table has an answer of its own for that (a last row
- * without conditions) is therefore compiled alone, as a part with that answer, and a head of ours sends it there. All
- * jumps of BPF are relative, so the parts just follow each other:
- *
- *   head: native ABI? then ioctl -> part 1, prctl -> part 2, ...; otherwise on to
- *   the main part: every other call
- *   part 1, part 2, ...
+ * without conditions) is therefore compiled alone, to a part with that answer. In the main part, which has all other
+ * calls, a mark stands for it: an action that no table has. Parts follow each other, and as all jumps of BPF go forward
+ * by a distance, each mark, a return, is then made a jump to its part.
  */
 #include "policy/filter.h"
 
@@ -29,6 +26,9 @@
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
 #endif
+
+/* Row i leads to a part of its own. */
+#define MARK(i) SCMP_ACT_TRACE(i)
 
 /* What a call gets that is not in the table, and one of a foreign ABI. */
 #define OTHERS ENOSYS
@@ -160,15 +160,31 @@ static int add_rule(scmp_filter_ctx ctx, const struct filter_rule *rule, uint32_
 	return seccomp_rule_add_array(ctx, action, nr, n, args);
 }
 
-/* Adds the rows of one part: those of call, or of all calls without a part of their own when it is NULL. */
-static int add_rules(scmp_filter_ctx ctx, const struct compiler *compiler, const char *call,
-		     uint32_t otherwise)
+/* The rows of the calls without a part of their own, and a mark for each other call. */
+static int add_main_rules(scmp_filter_ctx ctx, const struct compiler *compiler, uint32_t otherwise)
 {
 	const struct filter_rule *rule;
 
 	for (size_t i = 0; (rule = compiler->table(i)); i++) {
-		bool wanted = call ? !strcmp(rule->name, call) && !is_unconditional(rule)
-				   : !has_rest(compiler->table, rule->name);
+		int r = 0;
+
+		if (is_rest(compiler->table, i))
+			r = add_rule(ctx, rule, MARK((uint32_t)i), otherwise);
+		else if (!has_rest(compiler->table, rule->name))
+			r = add_rule(ctx, rule, action_of(compiler, rule), otherwise);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int add_rules_of(scmp_filter_ctx ctx, const struct compiler *compiler, const char *call,
+			uint32_t otherwise)
+{
+	const struct filter_rule *rule;
+
+	for (size_t i = 0; (rule = compiler->table(i)); i++) {
+		bool wanted = !strcmp(rule->name, call) && !is_unconditional(rule);
 		int r = wanted ? add_rule(ctx, rule, action_of(compiler, rule), otherwise) : 0;
 
 		if (r < 0)
@@ -216,7 +232,7 @@ static int append_export(scmp_filter_ctx ctx, struct compiler *compiler)
 	return 0;
 }
 
-/* Compiles one part, and appends it: the calls that rest is the last row of, or all others when it has no name. */
+/* Compiles one part, and appends it: the call that rest is the last row of, or the main part when it has no name. */
 static int compile_part(struct compiler *compiler, const struct filter_rule *rest)
 {
 	uint32_t otherwise = action_of(compiler, rest);
@@ -226,70 +242,36 @@ static int compile_part(struct compiler *compiler, const struct filter_rule *res
 	/* It says no more: a kernel without notes, or no memory. */
 	if (!ctx)
 		return -ENOMEM;
-	if ((r = set_attributes(ctx)) < 0 ||
-	    (r = add_rules(ctx, compiler, rest->name, otherwise)) < 0)
+	if ((r = set_attributes(ctx)) < 0)
 		return r;
-	return append_export(ctx, compiler);
+	r = rest->name ? add_rules_of(ctx, compiler, rest->name, otherwise)
+		       : add_main_rules(ctx, compiler, otherwise);
+	return r < 0 ? r : append_export(ctx, compiler);
 }
 
-static struct sock_filter load(size_t offset)
+/* Makes the marks of row i, all in the main part, jumps to what is appended next. */
+static void lead_on(struct compiler *compiler, size_t main_len, size_t i)
 {
-	return (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset);
-}
-
-/* Goes on behind the next instruction, or to it when the value is another. */
-static struct sock_filter skip_if(uint32_t value, bool equal)
-{
-	return (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, equal, !equal);
-}
-
-/* At instruction at, on to instruction to. */
-static struct sock_filter jump(size_t at, size_t to)
-{
-	return (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, (uint32_t)(to - at - 1));
-}
-
-/* Sends number to a part: fills in one place of the head. */
-static void send_to_part(struct compiler *compiler, size_t *head, int number, size_t part)
-{
-	compiler->code[*head] = skip_if((uint32_t)number, false);
-	compiler->code[*head + 1] = jump(*head + 1, part);
-	*head += 2;
-}
-
-/* The calls with a part of their own, in the order of the table. */
-static size_t count_parts(filter_table *table)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; table(i); i++)
-		n += is_rest(table, i) && seccomp_syscall_resolve_name(table(i)->name) >= 0;
-	return n;
+	for (size_t at = 0; at < main_len; at++)
+		if (compiler->code[at].code == (BPF_RET | BPF_K) &&
+		    compiler->code[at].k == MARK((uint32_t)i))
+			compiler->code[at] = (struct sock_filter)BPF_STMT(
+				BPF_JMP | BPF_JA, (uint32_t)(compiler->len - at - 1));
 }
 
 static int compile_all(struct compiler *compiler)
 {
-	size_t head = 4, start = head + 2 * count_parts(compiler->table);
-	const struct filter_rule *rule;
-	int r;
+	int r = compile_part(compiler, &others);
+	size_t main_len = compiler->len;
 
-	compiler->code[0] = load(offsetof(struct seccomp_data, arch));
-	compiler->code[1] = skip_if(seccomp_arch_native(), true);
-	compiler->code[2] = jump(2, start);
-	compiler->code[3] = load(offsetof(struct seccomp_data, nr));
-	compiler->len = start;
-	if ((r = compile_part(compiler, &others)) < 0)
-		return r;
-	for (size_t i = 0; (rule = compiler->table(i)); i++) {
-		int number = seccomp_syscall_resolve_name(rule->name);
-
-		if (number < 0 || !is_rest(compiler->table, i))
+	for (size_t i = 0; r == 0 && compiler->table(i); i++) {
+		if (!is_rest(compiler->table, i) ||
+		    seccomp_syscall_resolve_name(compiler->table(i)->name) < 0)
 			continue;
-		send_to_part(compiler, &head, number, compiler->len);
-		if ((r = compile_part(compiler, rule)) < 0)
-			return r;
+		lead_on(compiler, main_len, i);
+		r = compile_part(compiler, compiler->table(i));
 	}
-	return 0;
+	return r;
 }
 
 static int compile(filter_table *table, bool noting, struct sock_fprog *filter)

@@ -89,12 +89,6 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Our own architecture, from the filter: its head compares with it. */
-static uint32_t native(const struct filters *filters)
-{
-	return filters->plain.filter[1].k;
-}
-
 static uint32_t errno_action(int error)
 {
 	return SECCOMP_RET_ERRNO | (uint32_t)error;
@@ -131,7 +125,7 @@ static void test_all_numbers_with_simple_arguments(void **state)
 
 	for (int nr = -1; nr < 1100; nr++)
 		for (size_t v = 0; v < INTERESTING; v++) {
-			struct seccomp_data call = {.nr = nr, .arch = native(filters)};
+			struct seccomp_data call = {.nr = nr, .arch = seccomp_arch_native()};
 
 			for (size_t i = 0; i < FILTER_ARGS; i++)
 				call.args[i] = interesting[v];
@@ -160,7 +154,7 @@ static void test_every_condition_is_met_and_missed_by_a_bit(void **state)
 
 	for (size_t i = 0; (rule = syscalls_rule(i)); i++) {
 		struct seccomp_data call = {.nr = seccomp_syscall_resolve_name(rule->name),
-					    .arch = native(filters)};
+					    .arch = seccomp_arch_native()};
 
 		for (size_t k = 0; k < FILTER_CONDITIONS; k++)
 			call.args[rule->conditions[k].arg] |= rule->conditions[k].value;
@@ -173,13 +167,13 @@ static void test_every_condition_is_met_and_missed_by_a_bit(void **state)
 static void test_quiet_refusals_make_no_note_and_others_do(void **state)
 {
 	struct filters *filters = *state;
-	struct seccomp_data quiet = {.nr = SYS_clone3, .arch = native(filters)};
-	struct seccomp_data noted = {.nr = SYS_keyctl, .arch = native(filters)};
-	struct seccomp_data unlisted = {.nr = SYS_acct, .arch = native(filters)};
+	struct seccomp_data quiet = {.nr = SYS_clone3, .arch = seccomp_arch_native()};
+	struct seccomp_data noted = {.nr = SYS_keyctl, .arch = seccomp_arch_native()};
+	struct seccomp_data unlisted = {.nr = SYS_acct, .arch = seccomp_arch_native()};
 	struct seccomp_data terminal = {
-		.nr = SYS_ioctl, .arch = native(filters), .args = {0, TIOCSTI}};
+		.nr = SYS_ioctl, .arch = seccomp_arch_native(), .args = {0, TIOCSTI}};
 	struct seccomp_data raw = {
-		.nr = SYS_socket, .arch = native(filters), .args = {AF_INET, SOCK_RAW}};
+		.nr = SYS_socket, .arch = seccomp_arch_native(), .args = {AF_INET, SOCK_RAW}};
 
 	if (!filters->noting.filter)
 		skip();
@@ -204,7 +198,7 @@ static void test_foreign_abis_are_refused_without_a_note(void **state)
 			assert_int_equal(interpret(&filters->noting, &foreign),
 					 errno_action(ENOSYS));
 #ifdef __x86_64__
-		foreign.arch = native(filters);
+		foreign.arch = seccomp_arch_native();
 		foreign.nr = nr | X32_BIT;
 		assert_int_equal(interpret(&filters->plain, &foreign), errno_action(ENOSYS));
 		if (filters->noting.filter)

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "common/clock.h"
+#include "common/packet.h"
 #include "policy/syscalls.h"
 #include "tests/unit/fd_count.h"
 #include "worker/notify.h"
@@ -62,6 +63,53 @@ static void test_the_first_answers_are_prompt_and_later_ones_are_rationed(void *
 	/* A pause gives no more than what is prompt at the beginning. */
 	assert_int_equal(notify_allow(&notify, 1000, UINT64_C(3600) * 1000000), 100);
 	assert_int_equal(notify_allow(&notify, 1000, UINT64_C(3600) * 1000000), 0);
+}
+
+static void test_no_more_are_received_than_there_is_room_for(void **state)
+{
+	struct notify notify;
+	struct pollfd event;
+
+	(void)state;
+	notify_init(&notify, 0, 0);
+	notify.n = NOTIFY_PENDING - 1;
+	notify_poll(&notify, &event);
+	assert_int_equal(event.fd, 0);
+	notify.n = NOTIFY_PENDING;
+	notify_poll(&notify, &event);
+	assert_int_equal(event.fd, -1);
+}
+
+/* Where the kernel takes no descriptor, here one that is none, the sandbox is ready without. */
+static void test_ready_comes_without_a_listener_that_cannot_be_sent(void **state)
+{
+	struct report report;
+	int pair[2], listener = 5;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	assert_int_equal(report_ready(pair[1], 3, 1000), 0);
+	assert_int_equal(report_recv(pair[0], &report, &listener), 1);
+	assert_int_equal(report.kind, REPORT_READY);
+	assert_int_equal(report.layers, 3);
+	assert_int_equal(listener, -1);
+	close(pair[0]);
+	close(pair[1]);
+}
+
+static void test_no_other_report_may_bring_a_descriptor(void **state)
+{
+	struct report report = {.kind = REPORT_ENDED};
+	int pair[2], listener, before = fd_count();
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	assert_int_equal(packet_send(pair[1], &report, sizeof(report), &pair[1], 1), 0);
+	assert_int_equal(report_recv(pair[0], &report, &listener), -EPROTO);
+	assert_int_equal(listener, -1);
+	close(pair[0]);
+	close(pair[1]);
+	assert_int_equal(fd_count(), before);
 }
 
 /* A child under the noting filter. */
@@ -233,6 +281,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_remembers_the_first_ones_once),
 		cmocka_unit_test(test_the_first_answers_are_prompt_and_later_ones_are_rationed),
+		cmocka_unit_test(test_no_more_are_received_than_there_is_room_for),
+		cmocka_unit_test(test_ready_comes_without_a_listener_that_cannot_be_sent),
+		cmocka_unit_test(test_no_other_report_may_bring_a_descriptor),
 		cmocka_unit_test(test_every_call_gets_the_errno_of_the_table),
 		cmocka_unit_test(test_a_flood_is_answered_late_and_its_end_is_immediate),
 		cmocka_unit_test(test_the_answer_to_one_that_was_killed_meanwhile_harms_nothing),
