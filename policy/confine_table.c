@@ -1,4 +1,5 @@
-/* confine_table - what worker and supervisor may do beyond a run, one row each, and why. Printed by --print-policy.
+/* confine_table - what worker and supervisor may do beside what a run may, one row each, and why. Printed by
+ * --print-policy.
  *
  * The worker's rows hold for its descendants up to the moment when init loads the run's filter: builder, init, and the
  * interpreter while it is asked about itself.
@@ -71,6 +72,16 @@ static const struct filter_rule worker_rules[] = {
 	ALLOW("memfd_create", "programs and output pass as memfds"),
 	ALLOW_IF("fcntl", "memfds are sealed", EQUAL(1, F_ADD_SEALS)),
 	ALLOW("signalfd4", "the loop waits for children"),
+	/* Here whatever a run's table says of them. */
+	ALLOW("close_range", "inherited descriptors are closed"),
+	ALLOW("statx", "what newer C libraries call for stat"),
+	ALLOW("faccessat2", "what newer C libraries call for access"),
+	ALLOW("rseq", "what newer C libraries register threads with"),
+#if defined(__SANITIZE_ADDRESS__)
+	ALLOW("ptrace", "leaks are looked for by a helper that stops the threads"),
+	ALLOW("getdents", "that helper"),
+	ALLOW_IF("clone", "that helper", MASKED(0, CLONE_UNTRACED | NAMESPACES, CLONE_UNTRACED)),
+#endif
 };
 
 static const struct filter_rule supervisor_rules[] = {
