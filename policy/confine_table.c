@@ -64,6 +64,8 @@ static const struct filter_rule worker_rules[] = {
 		 EQUAL(0, SECCOMP_SET_MODE_STRICT), EQUAL(1, 1)),
 	ALLOW_IF("seccomp", "libseccomp asks what the kernel can do",
 		 EQUAL(0, SECCOMP_GET_ACTION_AVAIL)),
+	ALLOW_IF("seccomp", "libseccomp asks what the kernel can do",
+		 EQUAL(0, SECCOMP_GET_NOTIF_SIZES)),
 	ALLOW_IF("ioctl", "what a run was refused is noted", EQUAL(1, SECCOMP_IOCTL_NOTIF_RECV)),
 	ALLOW_IF("ioctl", "what a run was refused is noted", EQUAL(1, SECCOMP_IOCTL_NOTIF_SEND)),
 	ALLOW("prlimit64", "the memory watch moves limits of a run's processes"),
