@@ -15,10 +15,10 @@
 #define CONFINE_SUPERVISOR_FILTERS 1
 #define CONFINE_WORKER_FILTERS 2
 
-/* Row i of what the worker needs beyond the table of a run (syscalls.h), or NULL behind the last. */
+/* Row i of what the worker needs beside the table of a run (syscalls.h), or NULL behind the last. */
 const struct filter_rule *confine_worker_rule(size_t i);
 
-/* Row i of what the supervisor needs beyond that, or NULL behind the last. */
+/* Row i of what the supervisor needs beside that, or NULL behind the last. */
 const struct filter_rule *confine_supervisor_rule(size_t i);
 
 /* Both confine the calling process and all that it will start, for good; no_new_privs must be set. Returns 0 or a negative

@@ -1,4 +1,5 @@
-/* confine_table - what worker and supervisor may do beyond a run, one row each, and why. Printed by --print-policy.
+/* confine_table - what worker and supervisor may do beside what a run may, one row each, and why. Printed by
+ * --print-policy.
  *
  * The worker's rows hold for its descendants up to the moment when init loads the run's filter: builder, init, and the
  * interpreter while it is asked about itself.
@@ -63,6 +64,8 @@ static const struct filter_rule worker_rules[] = {
 		 EQUAL(0, SECCOMP_SET_MODE_STRICT), EQUAL(1, 1)),
 	ALLOW_IF("seccomp", "libseccomp asks what the kernel can do",
 		 EQUAL(0, SECCOMP_GET_ACTION_AVAIL)),
+	ALLOW_IF("seccomp", "libseccomp asks what the kernel can do",
+		 EQUAL(0, SECCOMP_GET_NOTIF_SIZES)),
 	ALLOW_IF("ioctl", "what a run was refused is noted", EQUAL(1, SECCOMP_IOCTL_NOTIF_RECV)),
 	ALLOW_IF("ioctl", "what a run was refused is noted", EQUAL(1, SECCOMP_IOCTL_NOTIF_SEND)),
 	ALLOW("prlimit64", "the memory watch moves limits of a run's processes"),
@@ -72,6 +75,16 @@ static const struct filter_rule worker_rules[] = {
 	ALLOW_IF("fcntl", "memfds are sealed", EQUAL(1, F_ADD_SEALS)),
 	ALLOW("close_range", "inherited descriptors are closed"),
 	ALLOW("signalfd4", "the loop waits for children"),
+	/* Here whatever a run's table says of them. */
+	ALLOW("close_range", "inherited descriptors are closed"),
+	ALLOW("statx", "what newer C libraries call for stat"),
+	ALLOW("faccessat2", "what newer C libraries call for access"),
+	ALLOW("rseq", "what newer C libraries register threads with"),
+#if defined(__SANITIZE_ADDRESS__)
+	ALLOW("ptrace", "leaks are looked for by a helper that stops the threads"),
+	ALLOW("getdents", "that helper"),
+	ALLOW_IF("clone", "that helper", MASKED(0, CLONE_UNTRACED | NAMESPACES, CLONE_UNTRACED)),
+#endif
 };
 
 static const struct filter_rule supervisor_rules[] = {

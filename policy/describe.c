@@ -183,7 +183,7 @@ void describe_policy(FILE *out, const struct limits *limits)
 	describe_rlimits(out, limits);
 	describe_environment(out);
 	describe_syscalls(out);
-	describe_own(out, "system calls of the worker, beyond those of a run", confine_worker_rule);
-	describe_own(out, "system calls of the supervisor, beyond those of the worker",
+	describe_own(out, "system calls of the worker, beside those of a run", confine_worker_rule);
+	describe_own(out, "system calls of the supervisor, beside those of the worker",
 		     confine_supervisor_rule);
 }

@@ -29,10 +29,9 @@
 #include <cmocka.h>
 
 #include "policy/confine.h"
-#include "policy/syscalls.h"
 #include "tests/unit/child.h"
 
-static filter_table *const tables[] = {confine_supervisor_rule, confine_worker_rule, syscalls_rule};
+static filter_table *const tables[] = {confine_supervisor_rule, confine_worker_rule};
 
 #define TABLES (sizeof(tables) / sizeof(*tables))
 
@@ -60,7 +59,9 @@ struct call {
 
 /* A kernel that has them all answers each with something else than ENOSYS. */
 static const struct call refused[] = {
+#if !defined(__SANITIZE_ADDRESS__)
 	CALL(ptrace, 0),
+#endif
 	CALL(process_vm_readv, 1),
 	CALL(process_vm_writev, 1),
 	CALL(pidfd_getfd, 0),
@@ -331,36 +332,13 @@ static void test_every_row_is_a_system_call_with_a_reason(void **state)
 	const struct filter_rule *rule;
 
 	(void)state;
-	for (size_t t = 0; t < TABLES - 1; t++)
+	for (size_t t = 0; t < TABLES; t++)
 		for (size_t i = 0; (rule = tables[t](i)); i++) {
 			if (seccomp_syscall_resolve_name(rule->name) == __NR_SCMP_ERROR)
 				fail_msg("%s is no system call", rule->name);
 			assert_int_equal(rule->error, 0);
 			assert_true(*rule->why);
 		}
-}
-
-static bool allows_anyhow(filter_table *table, const char *name)
-{
-	const struct filter_rule *rule;
-
-	for (size_t i = 0; (rule = table(i)); i++)
-		if (!rule->error && rule->conditions[0].compare == FILTER_ANY &&
-		    !strcmp(rule->name, name))
-			return true;
-	return false;
-}
-
-static void test_no_row_names_what_a_table_further_in_allows(void **state)
-{
-	const struct filter_rule *rule;
-
-	(void)state;
-	for (size_t t = 0; t < TABLES - 1; t++)
-		for (size_t i = 0; (rule = tables[t](i)); i++)
-			for (size_t inner = t + 1; inner < TABLES; inner++)
-				if (allows_anyhow(tables[inner], rule->name))
-					fail_msg("%s is allowed already", rule->name);
 }
 
 int main(void)
@@ -375,7 +353,6 @@ int main(void)
 		cmocka_unit_test(test_is_confined_whatever_the_limit_on_file_size_is),
 		cmocka_unit_test(test_another_abi_is_refused),
 		cmocka_unit_test(test_every_row_is_a_system_call_with_a_reason),
-		cmocka_unit_test(test_no_row_names_what_a_table_further_in_allows),
 	};
 
 	return cmocka_run_group_tests_name("confine", tests, NULL, NULL);
