@@ -182,8 +182,9 @@ void describe_policy(FILE *out, const struct limits *limits)
 	describe_limits(out, limits);
 	describe_rlimits(out, limits);
 	describe_environment(out);
-	describe_syscalls(out);
-	describe_own(out, "system calls of the worker, beside those of a run", confine_worker_rule);
-	describe_own(out, "system calls of the supervisor, beside those of the worker",
+	describe_own(out, "the supervisor's own system calls, beside those of the worker",
 		     confine_supervisor_rule);
+	describe_own(out, "the worker's own system calls, beside those of a run",
+		     confine_worker_rule);
+	describe_syscalls(out);
 }

@@ -6,7 +6,7 @@
 
 #include "common/limits.h"
 
-/* Writes all tables: namespaces, view, rlimits for these limits, environment, system calls. */
+/* Writes all tables: layers, namespaces, view, Landlock, rlimits for these limits, environment, system calls. */
 void describe_policy(FILE *out, const struct limits *limits);
 
 #endif

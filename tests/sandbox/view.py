@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """What a run sees of the file system: the system read-only, one small tmpfs, and nothing else of the host."""
+import ctypes
 import os
 import tempfile
 
-from _sandbox import attempts, check, denied, equal, nothing_left, printed
+from _sandbox import attempts, check, denied, equal, nothing_left, printed, server
 from mcp import Server, cases, main, unique
 
 READ_ONLY = ("EROFS", "EACCES", "ENOENT", "EPERM")
@@ -198,6 +199,31 @@ def test_nothing_written_reaches_the_next_run():
 
 def test_nothing_written_reaches_another_server():
     equal([printed(MARK), printed(MARK, env={"MCP_EXEC_TMP_BYTES": str(8 << 20)})], ["[]\n"] * 2)
+
+
+def test_landlock_stands_wherever_the_kernel_has_it():
+    """What it adds is tried in tests/unit/test_landlock.c, with a hole in the view that a run does not have."""
+    abi = ctypes.CDLL(None).syscall(444, None, 0, 1)  # landlock_create_ruleset, the version
+    meta = server().exec("pass")["_meta"]["io.github.mcp-exec/run"]
+    equal("landlock" in meta["layers"], abi >= 2, "ABI %d: %s" % (abi, meta))
+
+
+@cases([("rename_and_link", """
+os.mkdir("a"); os.mkdir("b"); open("a/f", "w").write("text"); os.rename("a/f", "b/f"); os.link("b/f", "a/g")
+os.truncate("a/g", 1); os.replace("a/g", "b/h"); os.symlink("f", "b/s"); print(sorted(os.listdir("b")))
+""", "['f', 'h', 's']\n"), ("named_pipes_and_sockets", """
+import socket
+os.mkfifo("/tmp/p"); s = socket.socket(socket.AF_UNIX); s.bind("/dev/shm/s"); s.listen()
+c = socket.socket(socket.AF_UNIX); c.connect("/dev/shm/s"); a = socket.socket(socket.AF_UNIX); a.bind("\\0a")
+a.listen(); c = socket.socket(socket.AF_UNIX); c.connect("\\0a"); t = socket.socket(); t.bind(("127.0.0.1", 0))
+print(sorted(os.listdir("/tmp")))
+""", "['p']\n"), ("devices", """
+fd = os.open("/dev/null", os.O_RDWR | os.O_TRUNC); os.write(fd, b"x")
+try: os.ttyname(fd)
+except OSError as e: print(e.errno == 25)
+""", "True\n")])
+def test_landlock_leaves_programs_what_they_do(code, wanted):
+    equal(printed("import os\n" + code), wanted)
 
 
 def test_nothing_is_left():
