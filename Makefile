@@ -172,7 +172,7 @@ $(FAKE_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/fake/%.o $(BUILD)/libcommon.a
 # What these build they build on all processors, unless the caller said otherwise.
 JOBS = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 
-.PHONY: check test demo bench
+.PHONY: check test demo bench escape
 check: everything
 	@tests/run --build $(BUILD) unit $(if $(SAN),,arch)
 
@@ -185,6 +185,11 @@ demo:
 	@packaging/deps.sh build
 	@$(MAKE) --no-print-directory $(JOBS) $(SERVER) $(WORKER)
 	@python3 tests/demo/demo.py $(SERVER)
+
+# ESCAPE selects cases by name or pattern, as in `make escape ESCAPE='net.* priv.caps'`.
+escape:
+	@$(MAKE) --no-print-directory $(JOBS) $(SERVER) $(WORKER)
+	@MCP_EXEC_BIN=$(abspath $(SERVER)) tests/escape/run $(foreach id,$(ESCAPE),'$(id)')
 
 $(BUILD)/bench/baseline: $(BUILD)/obj/tests/bench/baseline.o
 	$(call link,)
@@ -269,6 +274,7 @@ help:
 	@echo 'make                  builds the programs into build/'
 	@echo 'make check            unit and architecture tests: seconds, no root, no network'
 	@echo 'make test             every test; installs what it needs first'
+	@echo 'make escape           attacks on the sandbox, one line each; ESCAPE="net.*" selects some'
 	@echo 'make demo             starts the server, calls its tool once and shows both sides'
 	@echo 'make bench            what a call costs, next to the same program as a plain subprocess'
 	@echo 'make syscalls         how many system calls a program in the sandbox can reach, and which'

@@ -8,6 +8,7 @@ import os
 import subprocess
 
 from _sandbox import equal
+from hostile import FILTER
 from mcp import BINARY, Server, Skip, cases, check, contains, environment, main, until
 
 # Takes something away with the rights of the outer namespace, then drops them and becomes the server.
@@ -15,24 +16,6 @@ OUTER = "%s; exec setpriv --inh-caps=-all --ambient-caps=-all \"$0\" \"$@\""
 
 NO_NAMESPACES = OUTER % "echo 0 > /proc/sys/user/max_user_namespaces"
 MASKED_PROC = OUTER % "mount --bind /dev/null /proc/uptime"
-
-# The filter of a container that refuses one call. Written with the kernel's own interface, so that nothing has to be
-# installed; numbers by name from the machine's table.
-FILTER = r"""
-import ctypes, os, platform, struct, sys
-numbers = {"unshare": (272, 97), "seccomp": (317, 277),
-           "landlock_create_ruleset": (444, 444), "landlock_restrict_self": (446, 446)}
-number, error = numbers[sys.argv[1]][platform.machine() == "aarch64"], int(sys.argv[2])
-code = b"".join(struct.pack("=HBBI", *i) for i in (
-    (0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050000 | error), (0x06, 0, 0, 0x7fff0000)))
-buffer = ctypes.create_string_buffer(code, len(code))
-program = struct.pack("@HP", len(code) // 8, ctypes.addressof(buffer))
-libc = ctypes.CDLL(None, use_errno=True)
-assert libc.prctl(38, 1, 0, 0, 0) == 0
-assert libc.prctl(22, 2, ctypes.create_string_buffer(program), 0, 0) == 0, os.strerror(ctypes.get_errno())
-os.execv(sys.argv[3], sys.argv[3:])
-"""
-
 
 # Both take the notes of refused calls away: a listener in a filter around the server (EBUSY for another), and a kernel
 # before 5.19 (EINVAL for the flags of one; argument 1 of seccomp lies 24 bytes into struct seccomp_data).
