@@ -1,0 +1,508 @@
+"""What a run, or somebody outside, tries when a step of set-up was left out; each case has one verdict.
+
+HELD: it did not get through. OPEN: it did. A case is code that runs inside and calls verdict(), or a function that looks
+from outside, or both: the code calls wait_for_host(), and the function does its part meanwhile. Nothing here writes to
+the machine or sends beyond loopback; what counts or grows has a bound.
+"""
+import os
+import re
+import signal
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "lib"), os.path.join(HERE, "..", "sandbox")]
+from _sandbox import ATTEMPTS  # noqa: E402
+from mcp import NAME_ITSELF, Timeout, alive, named, until  # noqa: E402
+
+MIB = 1 << 20
+CANARY = "leave-out-canary"
+TOKEN = "leave-out-token"
+INHERITED_FD = 7
+
+# What every program begins with. reached() is for calls that the filter must keep from the kernel: each row has what the
+# filter answers, and any other answer is the kernel's.
+PRELUDE = ATTEMPTS + NAME_ITSELF + r"""
+import json, resource, signal, time
+NUMBERS.update(capget=(125, 90), syncfs=(306, 267), prctl=(157, 167), mknodat=(259, 33), fcntl=(72, 25),
+               socket=(41, 198), arch_prctl=(158, -1), prlimit64=(302, 261), mincore=(27, 232))
+FACTS = json.loads(%r)
+BAD = 1
+def verdict(is_open, detail=""):
+    print("OPEN" if is_open else "HELD", detail, flush=True)
+def status(pid):
+    return {k: v.strip() for k, v in (l.split(":", 1) for l in open("/proc/%%s/status" %% pid))}
+def answer(f, *a):
+    try: f(*a); return "done"
+    except OSError as e: return errno.errorcode.get(e.errno, str(e.errno))
+def reached(*rows):
+    past = []
+    for refusals, name, *arguments in rows:
+        said = answer(name, *arguments) if callable(name) else answer(call, name, *arguments)
+        if said not in refusals.split():
+            past.append("%%s: %%s" %% (getattr(name, "__name__", name), said))
+    verdict(bool(past), ", ".join(past))
+def wait_for_host(name):
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+    name_itself(name)
+    if not signal.sigtimedwait([signal.SIGUSR1], 60): raise SystemExit("the host did nothing")
+def child(f):
+    pid = os.fork()
+    if pid == 0:
+        try: f()
+        except BaseException: os._exit(1)
+        os._exit(0)
+    return pid
+"""
+
+
+class Case:
+    """code runs inside; host(world, server, start) looks from outside, where start() begins the call and returns its id.
+    env: settings of the server. as_user: the server is started as an ordinary user by root as well. judge(result): the
+    verdict, where the program cannot say it. fresh: nobody uses the server afterwards."""
+
+    def __init__(self, code=None, host=None, env=None, as_user=False, judge=None, fresh=False, timeout_s=30, stdin=""):
+        self.code, self.host, self.env, self.as_user, self.judge = code, host, env or {}, as_user, judge
+        self.fresh, self.timeout_s, self.stdin = fresh, timeout_s, stdin
+
+
+CASES = {}
+
+
+def inside(name, code, **options):
+    CASES[name] = Case(code, **options)
+
+
+def outside(name, **options):
+    def register(function):
+        CASES[name] = Case(host=function, **options)
+        return function
+    return register
+
+
+# --- namespaces and ids ---
+
+for _kind in ("user", "net", "pid", "mnt", "ipc", "uts", "cgroup"):
+    inside("ns." + _kind, "own = os.readlink('/proc/self/ns/%s')\nverdict(own == FACTS['ns'][%r], own)" % ((_kind,) * 2))
+
+inside("ids.own", "ids = os.getuid(), os.getgid()\nverdict(ids != (1000, 1000), ids)")
+inside("net.host_loopback", """
+import socket
+def connect(family, address):
+    with socket.socket(family) as s:
+        s.settimeout(5); s.connect(address)
+said = answer(connect, socket.AF_INET, ("127.0.0.1", FACTS["port"])), answer(connect, socket.AF_UNIX, FACTS["abstract"])
+verdict("done" in said, said)""")
+inside("net.loopback_works", """
+import socket
+with socket.create_server(("127.0.0.1", 0)) as s: verdict(bool(answer(socket.create_connection, s.getsockname()) != "done"))
+""")
+inside("pid.signal_outside", "said = answer(os.kill, FACTS['peer'], 0)\nverdict(said != 'ESRCH', said)")
+inside("ipc.host_segments", "lines = open('/proc/sysvipc/shm').readlines()\nverdict(len(lines) > 1, len(lines) - 1)")
+inside("uts.name", "verdict(os.uname().nodename != 'sandbox', os.uname().nodename)")
+
+
+# --- the view ---
+
+def host_mounts(world, server, start):
+    """The host mounts something below /usr while a run is there."""
+    call = start()
+    pid = world.find()
+    world.mount_canary(world.late_mount)
+    os.kill(pid, signal.SIGUSR1)
+    try:
+        return world.said(server.answer(call, 60)["result"])
+    finally:
+        world.unmount(world.late_mount)
+
+
+inside("mnt.host_mounts_later", "wait_for_host(FACTS['name'])\nverdict(os.path.exists(FACTS['late_file']), FACTS['late_file'])",
+       host=host_mounts)
+
+FLAGS = r"""
+missing = [path + " " + flag for path in %r for flag in %r if not os.statvfs(path).f_flag & getattr(os, "ST_" + flag)]
+verdict(bool(missing), ", ".join(missing))"""
+WRITABLE = ("/sandbox", "/tmp", "/var/tmp", "/dev/shm")
+for _name, _paths, _flags in (
+        ("root", ("/",), ("RDONLY", "NOSUID", "NODEV", "NOEXEC")),
+        ("device", ("/dev/null", "/dev/urandom"), ("RDONLY", "NOSUID", "NOEXEC")),
+        ("workspace", WRITABLE, ("NOSUID", "NODEV", "NOEXEC")),
+        ("proc", ("/proc",), ("RDONLY", "NOSUID", "NODEV", "NOEXEC"))):
+    for _flag in _flags:
+        inside("mount.%s_%s" % (_name, _flag.lower()), FLAGS % (_paths, (_flag,)))
+for _flag in ("RDONLY", "NOSUID", "NODEV"):
+    inside("mount.system_" + _flag.lower(), "path = FACTS['usr_mount']\n" + FLAGS.replace("%r", "(path,)", 1) % ((_flag,),))
+
+inside("view.write_root", "said = answer(os.mkdir, '/leave-out')\nverdict(said == 'done', said)")
+inside("view.write_system", "said = answer(open, FACTS['usr_mount'] + '/leave-out-canary', 'a')\nverdict(said == 'done', said)")
+inside("view.write_proc", "said = answer(open, '/proc/self/coredump_filter', 'w')\nverdict(said == 'done', said)")
+inside("view.run_what_was_written", """
+import shutil
+ran = []
+for place in %r:
+    path = shutil.copy("/bin/true", place + "/true")
+    pid = child(lambda: os.execv(path, [path]))
+    if os.waitpid(pid, 0)[1] == 0: ran.append(place)
+verdict(bool(ran), ran)""" % (WRITABLE,))
+inside("view.host_file", "said = answer(open, FACTS['host_file'])\nverdict(said == 'done', said)")
+inside("view.old_root", "verdict(os.path.lexists('/.old'), answer(open, '/.old' + FACTS['host_file']))")
+inside("view.accounts", """
+import pwd
+names = [p.pw_name for p in pwd.getpwall()]
+verdict(names != ["sandbox"], names[:3])""")
+inside("workspace.size", """
+def write():
+    for i in range(4):
+        with open("/tmp/%d" % i, "wb") as f: f.write(bytes(900000))
+said = answer(write)
+verdict(said == "done", said)""", env={"MCP_EXEC_TMP_BYTES": str(MIB)})
+inside("workspace.inodes", """
+def write():
+    for i in range(400): open("/tmp/%d" % i, "w").close()
+said = answer(write)
+verdict(said == "done", said)""", env={"MCP_EXEC_TMP_BYTES": str(MIB)})
+inside("workspace.own_file_system", "verdict(os.stat('/sandbox').st_dev == os.stat('/').st_dev)")
+inside("proc.only_its_own", """
+seen = [p for p in os.listdir("/proc") if p.isdigit() and int(p) not in (1, os.getpid())]
+verdict(bool(seen), seen[:5])""")
+inside("proc.masks", """
+import stat
+def is_masked(path):
+    st = os.lstat(path)
+    return os.listdir(path) == [] if stat.S_ISDIR(st.st_mode) else st.st_rdev == os.makedev(1, 3)
+bare = [p for p in FACTS["masked"] if os.path.lexists(p) and not is_masked(p)]
+verdict(bool(bare), ", ".join(bare))""")
+
+# --- limits ---
+
+for _name in ("cpu", "nproc", "nofile", "fsize", "stack", "data", "core", "memlock", "msgqueue", "nice", "rtprio",
+              "sigpending"):
+    inside("limit." + _name, """
+want = FACTS["rlimits"][%r]
+have = [v %% (1 << 64) for v in resource.getrlimit(resource.RLIMIT_%s)]
+verdict(have[1] > want[1] or %s, have)""" % (_name, _name.upper(), "have[0] > want[0]" if _name != "data" else "False"))
+
+inside("limit.processes", """
+def many():
+    for _ in range(40): child(lambda: time.sleep(60))
+said = answer(many)
+verdict(said == "done", said)""", env={"MCP_EXEC_MAX_PROCESSES": "16"})
+inside("limit.open_files", """
+def many():
+    for _ in range(300): os.dup(0)
+said = answer(many)
+verdict(said == "done", said)""")
+inside("limit.file_size", """
+def large():
+    with open("/tmp/x", "wb") as f: f.seek(FACTS["rlimits"]["fsize"][1]); f.write(b"x")
+said = answer(large)
+verdict(said == "done", said)""")
+inside("limit.cpus", "n = len(os.sched_getaffinity(0))\nverdict(n != 1, n)")
+inside("limit.niceness", "n = os.getpriority(os.PRIO_PROCESS, 0)\nverdict(n < 10, n)")
+inside("limit.oom_score", "n = int(open('/proc/self/oom_score_adj').read())\nverdict(n != 1000, n)")
+inside("limit.core_filter", "n = open('/proc/self/coredump_filter').read().strip()\nverdict(int(n, 16) != 0, n)")
+
+
+def killed_is_held(world, result):
+    data = result["structuredContent"]
+    return world.said(result) if "OPEN" in data["stdout"] or data["exit_code"] == 0 else ("HELD", "killed")
+
+
+inside("limit.memory", """
+def touch():
+    block = bytearray(b"x") * (40 << 20); time.sleep(3)
+pids = [child(touch) for _ in range(4)]
+codes = [os.waitpid(p, 0)[1] for p in pids]
+verdict(not any(codes), codes)""", env={"MCP_EXEC_MEMORY_BYTES": str(64 * MIB)}, judge=killed_is_held)
+
+
+def cut_is_held(_, result):
+    size = len(result["structuredContent"]["stdout"])
+    return "OPEN" if size > 1000 else "HELD", "%d characters" % size
+
+
+inside("limit.output", "print('x' * 5000)", env={"MCP_EXEC_MAX_OUTPUT_BYTES": "1000"}, judge=cut_is_held)
+
+
+def stopped_is_held(_, result):
+    data = result["structuredContent"]
+    return ("OPEN", "it ran on") if "late" in data["stdout"] else ("HELD", "timed out")
+
+
+inside("end.deadline", "time.sleep(3)\nprint('late', flush=True)", timeout_s=1, judge=stopped_is_held)
+
+# --- privileges ---
+
+SETS = r"""
+sets = {p: status(p)[k] for p in ("self", "1") for k in %r}
+verdict(any(int(v, 16) for v in sets.values()), sets)"""
+inside("cap.permitted", SETS % (("CapPrm",),))
+inside("cap.effective", SETS % (("CapEff",),))
+inside("cap.bounding", SETS % (("CapBnd",),))
+inside("cap.ambient", SETS % (("CapAmb",),))
+inside("privilege.no_new", "bits = status('self')['NoNewPrivs'], status('1')['NoNewPrivs']\nverdict('0' in bits, bits)")
+inside("privilege.read_init", """
+said = answer(lambda: open("/proc/1/environ").read()), answer(os.listdir, "/proc/1/fd"), answer(open, "/proc/1/mem")
+verdict("done" in said, said)""")
+
+# --- the seccomp filter ---
+
+inside("filter.mode", "verdict(status('self')['Seccomp'] != '2', status('self')['Seccomp'])")
+inside("filter.unlisted", "b = ctypes.create_string_buffer(64)\nreached(('ENOSYS', 'capget', b, b), ('ENOSYS', 'mincore', 0, 0, b))")
+FOREIGN = r"""
+import ctypes, mmap
+m = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+m.write(b"\x53\xb8\x14\x00\x00\x00\xcd\x80\x5b\xc3")   # push rbx; mov eax, 20 (getpid); int 0x80; pop rbx; ret
+said = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(m)))()
+"""
+inside("filter.foreign_abi", FOREIGN + "verdict(said != -38, said)")
+inside("filter.namespaces", """
+fd = os.open("/proc/self/ns/uts", os.O_RDONLY)
+reached(("EPERM", "unshare", 0x10000000), ("EPERM", "setns", fd, 0x40000000))""")
+inside("filter.clone", """
+def clone_user():
+    if call("clone", 0x10000000 | 17, 0, 0, 0, 0) == 0: os._exit(0)
+reached(("ENOSYS EPERM", clone_user), ("ENOSYS", "clone3", BAD, 88))""")
+inside("filter.mounts", """
+reached(("EPERM", "mount", BAD, BAD, BAD, 0, 0), ("EPERM", "umount2", BAD, 1 << 20), ("EPERM", "pivot_root", BAD, BAD),
+        ("EPERM", "chroot", BAD), ("ENOSYS", "mount_setattr", -1, BAD, 1 << 30, 0, 0), ("ENOSYS", "open_tree", -1, BAD, 1),
+        ("ENOSYS", "move_mount", -1, BAD, -1, BAD, 1 << 30), ("ENOSYS", "fsopen", BAD, 0))""")
+inside("filter.tracing", """
+pid = child(lambda: time.sleep(20))
+reached(("EPERM", "ptrace", 16, pid, 0, 0), ("EPERM", "process_vm_readv", pid, 0, 0, 0, 0, 0),
+        ("EPERM", "process_vm_writev", pid, 0, 0, 0, 0, 0), ("EPERM", "kcmp", pid, pid, 0, 0, 0),
+        ("EPERM", "pidfd_getfd", os.pidfd_open(pid), 0, 0))
+os.kill(pid, signal.SIGKILL)""")
+inside("filter.keyrings", """
+reached(("EPERM", "add_key", b"user", b"x", b"y", 1, -2), ("EPERM", "keyctl", 0, -2, 1),
+        ("EPERM", "request_key", b"user", b"none", 0, 0))""")
+inside("filter.kernel", """
+reached(("EPERM", "bpf", 0, 0, 1 << 30), ("EPERM", "perf_event_open", BAD, 0, -1, -1, 1 << 30),
+        ("EPERM", "userfaultfd", 1), ("EPERM", "fanotify_init", 0x200, 0), ("EPERM", "open_by_handle_at", -1, BAD, 0),
+        ("ENOSYS", "name_to_handle_at", -1, BAD, BAD, BAD, 0))""")
+inside("filter.ids", """
+reached(("EPERM", "setuid", os.getuid()), ("EPERM", "capset", BAD, BAD), ("EPERM", os.setgid, os.getgid()),
+        ("EPERM", os.setresuid, -1, -1, -1), ("EPERM", "setgroups", 1 << 30, 0))""")
+inside("filter.scheduling", """
+reached(("EPERM", os.sched_setaffinity, 0, os.sched_getaffinity(0)), ("EPERM", "sched_setscheduler", 0, 0, BAD),
+        ("ENOSYS", os.setpriority, os.PRIO_USER, 0, 19))""")
+inside("filter.host", """
+reached(("EPERM", "syncfs", os.open("/sandbox", os.O_RDONLY)))""")
+inside("filter.sockets", """
+import socket
+reached(("EAFNOSUPPORT", "socket", 16, 3, 0), ("EAFNOSUPPORT", "socket", 40, 1, 0), ("EAFNOSUPPORT", "socket", 17, 3, 0),
+        ("ENOSYS", "socket", 2, 3, 1), ("ENOSYS", "socket", 2, 1, 262))""")
+inside("filter.ioctl", """
+b = ctypes.create_string_buffer(8)
+reached(("ENOSYS", "ioctl", 0, 0x5412, b), ("ENOSYS", "ioctl", 0, 0x80086601, b), ("ENOSYS", "ioctl", 0, 0x541c, b))""")
+inside("filter.prctl", "reached(('ENOSYS', 'prctl', 27, 0, 0, 0, 0), ('ENOSYS', 'prctl', 4, 1, 0, 0, 0))")
+inside("filter.securebits", """
+try: bits = call("prctl", 27, 0, 0, 0, 0)
+except OSError as e: bits = None
+verdict(bits == 0, bits)""")
+inside("filter.fcntl", """
+import fcntl
+reached(("EPERM", fcntl.fcntl, os.open("main.py", os.O_RDONLY), fcntl.F_SETLEASE, fcntl.F_RDLCK),
+        ("EPERM", fcntl.fcntl, os.open("/usr", os.O_RDONLY), fcntl.F_NOTIFY, fcntl.DN_ACCESS))""")
+inside("filter.mknod", """
+reached(("EPERM", os.mknod, "whiteout", 0o20600, 0), ("ENOSYS EPERM", os.mknod, "socket", 0o140600))""")
+inside("filter.prlimit", "reached(('EPERM', 'prlimit64', 1, 7, 0, ctypes.create_string_buffer(16)))")
+inside("filter.memory", """
+reached(("ENOSYS", "memfd_create", b"x", 0), ("ENOSYS", "shmget", 0, 4096, 0o1600), ("ENOSYS", "msgget", 0, 0o1600),
+        ("ENOSYS", "semget", 0, 1, 0o1600))""")
+inside("filter.uncounted", "reached(('ENOSYS', 'inotify_init1', 0), ('ENOSYS', 'io_uring_setup', 1, BAD))")
+inside("filter.personality", "reached(('ENOSYS', 'personality', 0x40000))")
+inside("filter.filters", "reached(('EPERM', 'seccomp', 2, 0, BAD), ('EPERM', 'seccomp', 1, 8, BAD))")
+
+# --- what is inherited ---
+
+inside("fds.only_three", """
+held = {}
+for fd in range(3, 64):
+    try: held[fd] = os.readlink("/proc/self/fd/%d" % fd)
+    except OSError: pass
+held = {fd: to for fd, to in held.items() if not to.endswith("/main.py")}
+verdict(bool(held), held)""")
+inside("environment.run", "found = [k for k, v in os.environ.items() if %r in v]\nverdict(bool(found), found)" % CANARY)
+inside("signals.ignored", "verdict(int(status('1')['SigIgn'], 16) != 0, status('1')['SigIgn'])")
+inside("signals.blocked", "verdict(int(status('self')['SigBlk'], 16) != 0, status('self')['SigBlk'])", timeout_s=3)
+inside("session.init", "verdict(os.getsid(1) != 1, os.getsid(1))")
+inside("session.program", "verdict(os.getsid(0) != os.getpid(), os.getsid(0))")
+inside("umask.run", "mask = os.umask(0)\nverdict(mask != 0o22, oct(mask))")
+
+
+# --- supervisor and worker, from outside ---
+
+def read_status(pid, key):
+    with open("/proc/%d/status" % pid) as file:
+        return re.search(r"^%s:[ \t]*(.*)$" % key, file.read(), re.M).group(1)
+
+
+def status_case(name, key, is_open, of, **options):
+    @outside(name, **options)
+    def look(_, server, __):
+        value = read_status(server.worker() if of == "worker" else server.pid, key)
+        return "OPEN" if is_open(value) else "HELD", value
+
+
+USR2 = 1 << (signal.SIGUSR2 - 1)
+for _who in ("worker", "supervisor"):
+    status_case("privilege.no_new_" + _who, "NoNewPrivs", lambda v: v != "1", _who)
+    status_case("signals." + _who, "SigIgn", lambda v: bool(int(v, 16) & USR2), _who)
+    status_case("user." + _who, "Uid", lambda v: "0" in v.split(), _who)
+status_case("user.groups", "Groups", lambda v: v != "", "supervisor")
+status_case("umask.supervisor", "Umask", lambda v: v != "0022", "supervisor")
+
+
+def peer_reads(world, pid):
+    """Another process of the same user reads a process' environment."""
+    data = world.as_user_of(pid, ["cat", "/proc/%d/environ" % pid])
+    return ("OPEN", "%d bytes" % len(data)) if data else ("HELD", "")
+
+
+@outside("privilege.read_worker")
+def read_worker(world, server, _):
+    return peer_reads(world, server.worker())
+
+
+@outside("privilege.read_supervisor", as_user=True)
+def read_supervisor(world, server, _):
+    return peer_reads(world, server.pid)
+
+
+def file_of(pid, name):
+    with open("/proc/%d/%s" % (pid, name), "rb") as file:
+        return file.read()
+
+
+@outside("environment.worker")
+def environment_of_worker(_, server, __):
+    text = file_of(server.worker(), "environ")
+    return "OPEN" if b"SECRET_OF_HOST" in text else "HELD", "%d bytes" % len(text)
+
+
+@outside("environment.token", env={"MCP_EXEC_AUTH_TOKEN": TOKEN})
+def token_of_supervisor(_, server, __):
+    return "OPEN" if TOKEN.encode() in file_of(server.pid, "environ") else "HELD", ""
+
+
+@outside("limit.core_supervisor")
+def core_of_supervisor(_, server, __):
+    soft = re.search(r"Max core file size\s+(\S+)", file_of(server.pid, "limits").decode()).group(1)
+    return "HELD" if soft == "0" else "OPEN", soft
+
+
+def holds_inherited(world, pid):
+    links = []
+    for fd in os.listdir("/proc/%d/fd" % pid):
+        try:
+            links.append(os.readlink("/proc/%d/fd/%s" % (pid, fd)))
+        except OSError:
+            continue
+    return "OPEN" if world.facts["host_file"] in links else "HELD", ""
+
+
+@outside("fds.supervisor")
+def descriptors_of_supervisor(world, server, _):
+    return holds_inherited(world, server.pid)
+
+
+@outside("fds.worker")
+def descriptors_of_worker(world, server, _):
+    return holds_inherited(world, server.worker())
+
+
+@outside("session.worker")
+def session_of_worker(_, server, __):
+    pid = server.worker()
+    return "HELD" if os.getsid(pid) == pid else "OPEN", os.getsid(pid)
+
+
+@outside("directory.supervisor")
+def directory_of_supervisor(_, server, __):
+    path = os.readlink("/proc/%d/cwd" % server.pid)
+    return "HELD" if path == "/" else "OPEN", path
+
+
+@outside("user.hidden_root", fresh=True)
+def hidden_root(world, _, __):
+    with world.start(through=["setpriv", "--ruid=0", "--euid=65533", "--"]) as server:
+        try:
+            server.initialize()
+        except AssertionError:
+            return ("HELD", "refused") if server.wait_exit() == 78 else ("BROKEN", server.stderr().decode()[-200:])
+        return "OPEN", "it serves"
+
+
+STDIN = "what the caller gave" * 100
+
+
+def look_at_seals(world, server, start):
+    call = start()
+    pid = world.find()
+    verdict = "BROKEN", "no such blob"
+    worker = server.worker()
+    for fd in os.listdir("/proc/%d/fd" % worker):
+        path = "/proc/%d/fd/%s" % (worker, fd)
+        if "memfd:" in os.readlink(path):
+            verdict = seals_of(path) or verdict
+    os.kill(pid, signal.SIGUSR1)
+    server.answer(call, 60)
+    return verdict
+
+
+def seals_of(path):
+    import fcntl
+    with open(path, "rb") as file:
+        if file.read() != STDIN.encode():
+            return None
+        seals = fcntl.fcntl(file, 1034)  # F_GET_SEALS, which Python 3.9 does not name
+    return "HELD" if seals & 0xf == 0xf else "OPEN", "%#x" % seals
+
+
+inside("blob.sealed", "wait_for_host(FACTS['name'])", host=look_at_seals, stdin=STDIN)
+
+
+# --- the end ---
+
+def outlives(pids, seconds):
+    """Whether one of these is still alive after that time."""
+    try:
+        until(lambda: not any(alive(pid) for pid in pids), seconds, "they end")
+    except Timeout:
+        return "OPEN", "still alive"
+    return "HELD", ""
+
+
+def leaves_daemon(world, server, start):
+    server.answer(start(), 60)
+    return outlives(named(world.name), 0.3)
+
+
+inside("end.nothing_left", """
+def stay():
+    os.setsid(); name_itself(FACTS["name"]); os.close(1); os.close(2); os.write(w, b"x"); time.sleep(30)
+r, w = os.pipe()
+child(stay)
+os.read(r, 1)""", host=leaves_daemon)
+
+
+def kill_worker(world, server, start):
+    start()
+    pid = world.find()
+    os.kill(server.worker(), signal.SIGKILL)
+    return outlives([pid], 3)
+
+
+inside("end.worker_dies", "wait_for_host(FACTS['name'])", host=kill_worker, fresh=True)
+
+
+def kill_supervisor(_, server, __):
+    worker = server.worker()
+    server.kill()
+    server.wait_exit()
+    time.sleep(0.1)
+    return outlives([worker], 3)
+
+
+CASES["end.supervisor_dies"] = Case(host=kill_supervisor, fresh=True)
