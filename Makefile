@@ -162,7 +162,7 @@ LEFT_SERVER := $(BUILD)/leave-out/bin/mcp-exec
 LEFT_WORKER := $(BUILD)/leave-out/libexec/mcp-exec/mcp-exec-worker
 SERVER_WRAPS := $(filter %/leave_out.c %/wrap_common.c %/wrap_supervisor.c,$(LEAVE_OUT))
 WORKER_WRAPS := $(filter-out %/wrap_supervisor.c,$(LEAVE_OUT))
-wraps = $(shell sed -nE 's/^WRAP.[^,]*, ([a-z0-9_]*),.*/-Wl,--wrap=\1/p' $(1))
+wraps = $(shell sed -nE 's/^WRAP.[^,]*, (\w+),.*/-Wl,--wrap=\1/p' $(1))
 
 $(LEFT_SERVER): $(call objects,supervisor/main.c $(SERVER_WRAPS)) $(BUILD)/libsupervisor.a $(BUILD)/libcommon.a
 	$(call link,$(call wraps,$(SERVER_WRAPS)) $(SERVER_LIBS))

@@ -1,9 +1,10 @@
 """What a run, or somebody outside, tries when a step of set-up was left out; each case has one verdict.
 
-HELD: it did not get through. OPEN: it did. A case is code that runs inside and calls verdict(), or a function that looks
-from outside, or both: the code calls wait_for_host(), and the function does its part meanwhile. Nothing here writes to
-the machine or sends beyond loopback; what counts or grows has a bound.
+HELD: it did not get through. OPEN: it did. A case is code that runs inside and calls verdict(), or a function that
+looks from outside, or both: the code calls wait_for_host(), and the function does its part meanwhile. Nothing here
+writes to the machine or sends beyond loopback; what counts or grows has a bound.
 """
+import fcntl
 import os
 import re
 import signal
@@ -20,8 +21,8 @@ CANARY = "leave-out-canary"
 TOKEN = "leave-out-token"
 INHERITED_FD = 7
 
-# What every program begins with. reached() is for calls that the filter must keep from the kernel: each row has what the
-# filter answers, and any other answer is the kernel's.
+# What every program begins with. reached() is for calls that the filter must keep from the kernel: each row has what
+# the filter answers, and any other answer is the kernel's.
 PRELUDE = ATTEMPTS + NAME_ITSELF + r"""
 import json, resource, signal, time
 NUMBERS.update(capget=(125, 90), syncfs=(306, 267), prctl=(157, 167), mknodat=(259, 33), fcntl=(72, 25),
@@ -57,13 +58,17 @@ def child(f):
 
 
 class Case:
-    """code runs inside; host(world, server, start) looks from outside, where start() begins the call and returns its id.
-    env: settings of the server. as_user: the server is started as an ordinary user by root as well. judge(result): the
-    verdict, where the program cannot say it. fresh: nobody uses the server afterwards."""
+    """code runs inside. host(world, server, start) looks from outside; start() begins the call and returns its id.
 
-    def __init__(self, code=None, host=None, env=None, as_user=False, judge=None, fresh=False, timeout_s=30, stdin=""):
+    env: settings of the server. as_user: the server is started as an ordinary user by root as well. judge(world, result):
+    the verdict, where the program cannot say it. fresh: nobody uses the server afterwards. warm: for host, something runs
+    first, so that there surely is a worker.
+    """
+
+    def __init__(self, code=None, host=None, env=None, as_user=False, judge=None, fresh=False, timeout_s=30, stdin="",
+                 warm=True):
         self.code, self.host, self.env, self.as_user, self.judge = code, host, env or {}, as_user, judge
-        self.fresh, self.timeout_s, self.stdin = fresh, timeout_s, stdin
+        self.fresh, self.timeout_s, self.stdin, self.warm = fresh, timeout_s, stdin, warm
 
 
 CASES = {}
@@ -83,7 +88,8 @@ def outside(name, **options):
 # --- namespaces and ids ---
 
 for _kind in ("user", "net", "pid", "mnt", "ipc", "uts", "cgroup"):
-    inside("ns." + _kind, "own = os.readlink('/proc/self/ns/%s')\nverdict(own == FACTS['ns'][%r], own)" % ((_kind,) * 2))
+    inside("ns." + _kind, "own = os.readlink('/proc/self/ns/' + %r)\nverdict(own == FACTS['ns'][%r], own)"
+           % (_kind, _kind))
 
 inside("ids.own", "ids = os.getuid(), os.getgid()\nverdict(ids != (1000, 1000), ids)")
 inside("net.host_loopback", """
@@ -93,10 +99,6 @@ def connect(family, address):
         s.settimeout(5); s.connect(address)
 said = answer(connect, socket.AF_INET, ("127.0.0.1", FACTS["port"])), answer(connect, socket.AF_UNIX, FACTS["abstract"])
 verdict("done" in said, said)""")
-inside("net.loopback_works", """
-import socket
-with socket.create_server(("127.0.0.1", 0)) as s: verdict(bool(answer(socket.create_connection, s.getsockname()) != "done"))
-""")
 inside("pid.signal_outside", "said = answer(os.kill, FACTS['peer'], 0)\nverdict(said != 'ESRCH', said)")
 inside("ipc.host_segments", "lines = open('/proc/sysvipc/shm').readlines()\nverdict(len(lines) > 1, len(lines) - 1)")
 inside("uts.name", "verdict(os.uname().nodename != 'sandbox', os.uname().nodename)")
@@ -116,26 +118,29 @@ def host_mounts(world, server, start):
         world.unmount(world.late_mount)
 
 
-inside("mnt.host_mounts_later", "wait_for_host(FACTS['name'])\nverdict(os.path.exists(FACTS['late_file']), FACTS['late_file'])",
-       host=host_mounts)
+inside("mnt.host_mounts_later", """
+wait_for_host(FACTS["name"])
+verdict(os.path.exists(FACTS["late_file"]), FACTS["late_file"])""", host=host_mounts)
 
-FLAGS = r"""
-missing = [path + " " + flag for path in %r for flag in %r if not os.statvfs(path).f_flag & getattr(os, "ST_" + flag)]
+FLAGS = """
+missing = [path + " %s" for path in %s if not os.statvfs(path).f_flag & os.ST_%s]
 verdict(bool(missing), ", ".join(missing))"""
 WRITABLE = ("/sandbox", "/tmp", "/var/tmp", "/dev/shm")
 for _name, _paths, _flags in (
-        ("root", ("/",), ("RDONLY", "NOSUID", "NODEV", "NOEXEC")),
-        ("device", ("/dev/null", "/dev/urandom"), ("RDONLY", "NOSUID", "NOEXEC")),
-        ("workspace", WRITABLE, ("NOSUID", "NODEV", "NOEXEC")),
-        ("proc", ("/proc",), ("RDONLY", "NOSUID", "NODEV", "NOEXEC"))):
-    for _flag in _flags:
-        inside("mount.%s_%s" % (_name, _flag.lower()), FLAGS % (_paths, (_flag,)))
-for _flag in ("RDONLY", "NOSUID", "NODEV"):
-    inside("mount.system_" + _flag.lower(), "path = FACTS['usr_mount']\n" + FLAGS.replace("%r", "(path,)", 1) % ((_flag,),))
+        ("root", "['/']", "RDONLY NOSUID NODEV NOEXEC"), ("proc", "['/proc']", "RDONLY NOSUID NODEV NOEXEC"),
+        ("mask", "filter(os.path.isdir, FACTS['masked'])", "RDONLY NOSUID NODEV NOEXEC"),
+        ("device", "['/dev/null', '/dev/urandom']", "RDONLY NOSUID NOEXEC"),
+        ("system", "[FACTS['usr_mount']]", "RDONLY NOSUID NODEV"), ("workspace", WRITABLE, "NOSUID NODEV NOEXEC")):
+    for _flag in _flags.split():
+        inside("mount.%s_%s" % (_name, _flag.lower()), FLAGS % (_flag, _paths, _flag))
 
 inside("view.write_root", "said = answer(os.mkdir, '/leave-out')\nverdict(said == 'done', said)")
-inside("view.write_system", "said = answer(open, FACTS['usr_mount'] + '/leave-out-canary', 'a')\nverdict(said == 'done', said)")
-inside("view.write_proc", "said = answer(open, '/proc/self/coredump_filter', 'w')\nverdict(said == 'done', said)")
+inside("view.write_system", """
+said = answer(open, FACTS["usr_mount"] + "/%s", "a")
+verdict(said == "done", said)""" % CANARY)
+inside("view.write_proc", """
+said = answer(open, "/proc/self/coredump_filter", "w")
+verdict(said == "done", said)""")
 inside("view.run_what_was_written", """
 import shutil
 ran = []
@@ -146,10 +151,14 @@ for place in %r:
 verdict(bool(ran), ran)""" % (WRITABLE,))
 inside("view.host_file", "said = answer(open, FACTS['host_file'])\nverdict(said == 'done', said)")
 inside("view.old_root", "verdict(os.path.lexists('/.old'), answer(open, '/.old' + FACTS['host_file']))")
-inside("view.accounts", """
-import pwd
-names = [p.pw_name for p in pwd.getpwall()]
-verdict(names != ["sandbox"], names[:3])""")
+# What the table makes up: any other text is the host's, or none.
+for _name, _text in (("passwd", "sandbox:x:1000:1000:sandbox:/sandbox:/bin/sh\n"), ("group", "sandbox:x:1000:\n"),
+                     ("hosts", "127.0.0.1 localhost sandbox\n::1 localhost\n"),
+                     ("nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n")):
+    inside("view.etc_" + _name.split(".")[0], """
+try: text = open("/etc/%s").read()
+except OSError as e: text = str(e)
+verdict(text != %r, text[:60])""" % (_name, _text))
 inside("workspace.size", """
 def write():
     for i in range(4):
@@ -248,7 +257,9 @@ verdict("done" in said, said)""")
 # --- the seccomp filter ---
 
 inside("filter.mode", "verdict(status('self')['Seccomp'] != '2', status('self')['Seccomp'])")
-inside("filter.unlisted", "b = ctypes.create_string_buffer(64)\nreached(('ENOSYS', 'capget', b, b), ('ENOSYS', 'mincore', 0, 0, b))")
+inside("filter.unlisted", """
+b = ctypes.create_string_buffer(64)
+reached(("ENOSYS", "capget", b, b), ("ENOSYS", "mincore", 0, 0, b))""")
 FOREIGN = r"""
 import ctypes, mmap
 m = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
@@ -265,8 +276,9 @@ def clone_user():
 reached(("ENOSYS EPERM", clone_user), ("ENOSYS", "clone3", BAD, 88))""")
 inside("filter.mounts", """
 reached(("EPERM", "mount", BAD, BAD, BAD, 0, 0), ("EPERM", "umount2", BAD, 1 << 20), ("EPERM", "pivot_root", BAD, BAD),
-        ("EPERM", "chroot", BAD), ("ENOSYS", "mount_setattr", -1, BAD, 1 << 30, 0, 0), ("ENOSYS", "open_tree", -1, BAD, 1),
-        ("ENOSYS", "move_mount", -1, BAD, -1, BAD, 1 << 30), ("ENOSYS", "fsopen", BAD, 0))""")
+        ("EPERM", "chroot", BAD), ("ENOSYS", "mount_setattr", -1, BAD, 1 << 30, 0, 0),
+        ("ENOSYS", "open_tree", -1, BAD, 1), ("ENOSYS", "fsopen", BAD, 0),
+        ("ENOSYS", "move_mount", -1, BAD, -1, BAD, 1 << 30))""")
 inside("filter.tracing", """
 pid = child(lambda: time.sleep(20))
 reached(("EPERM", "ptrace", 16, pid, 0, 0), ("EPERM", "process_vm_readv", pid, 0, 0, 0, 0, 0),
@@ -290,7 +302,8 @@ inside("filter.host", """
 reached(("EPERM", "syncfs", os.open("/sandbox", os.O_RDONLY)))""")
 inside("filter.sockets", """
 import socket
-reached(("EAFNOSUPPORT", "socket", 16, 3, 0), ("EAFNOSUPPORT", "socket", 40, 1, 0), ("EAFNOSUPPORT", "socket", 17, 3, 0),
+reached(("EAFNOSUPPORT", "socket", 16, 3, 0), ("EAFNOSUPPORT", "socket", 40, 1, 0),
+        ("EAFNOSUPPORT", "socket", 17, 3, 0),
         ("ENOSYS", "socket", 2, 3, 1), ("ENOSYS", "socket", 2, 1, 262))""")
 inside("filter.ioctl", """
 b = ctypes.create_string_buffer(8)
@@ -370,36 +383,29 @@ def read_supervisor(world, server, _):
     return peer_reads(world, server.pid)
 
 
-def file_of(pid, name):
-    with open("/proc/%d/%s" % (pid, name), "rb") as file:
-        return file.read()
-
-
 @outside("environment.worker")
-def environment_of_worker(_, server, __):
-    text = file_of(server.worker(), "environ")
+def environment_of_worker(world, server, _):
+    text = world.environment(server.worker())
     return "OPEN" if b"SECRET_OF_HOST" in text else "HELD", "%d bytes" % len(text)
 
 
 @outside("environment.token", env={"MCP_EXEC_AUTH_TOKEN": TOKEN})
-def token_of_supervisor(_, server, __):
-    return "OPEN" if TOKEN.encode() in file_of(server.pid, "environ") else "HELD", ""
+def token_of_supervisor(world, server, _):
+    return "OPEN" if TOKEN.encode() in world.environment(server.pid) else "HELD", ""
 
 
 @outside("limit.core_supervisor")
 def core_of_supervisor(_, server, __):
-    soft = re.search(r"Max core file size\s+(\S+)", file_of(server.pid, "limits").decode()).group(1)
+    with open("/proc/%d/limits" % server.pid) as file:
+        soft = re.search(r"Max core file size\s+(\S+)", file.read()).group(1)
     return "HELD" if soft == "0" else "OPEN", soft
 
 
 def holds_inherited(world, pid):
-    links = []
-    for fd in os.listdir("/proc/%d/fd" % pid):
-        try:
-            links.append(os.readlink("/proc/%d/fd/%s" % (pid, fd)))
-        except OSError:
-            continue
-    return "OPEN" if world.facts["host_file"] in links else "HELD", ""
+    links = [os.readlink("/proc/self/fd/%d" % fd) for fd in world.descriptors(pid)]
+    if not links:
+        return "BROKEN", "none of its descriptors can be had"
+    return "OPEN" if world.facts["host_file"] in links else "HELD", "%d" % len(links)
 
 
 @outside("fds.supervisor")
@@ -434,30 +440,21 @@ def hidden_root(world, _, __):
         return "OPEN", "it serves"
 
 
+F_GET_SEALS, EVERY_SEAL = 1034, 0xf  # Python 3.9 does not name them
 STDIN = "what the caller gave" * 100
 
 
 def look_at_seals(world, server, start):
+    """The worker feeds stdin from a blob, which it holds as long as the run lasts."""
     call = start()
     pid = world.find()
-    verdict = "BROKEN", "no such blob"
-    worker = server.worker()
-    for fd in os.listdir("/proc/%d/fd" % worker):
-        path = "/proc/%d/fd/%s" % (worker, fd)
-        if "memfd:" in os.readlink(path):
-            verdict = seals_of(path) or verdict
+    seals = [fcntl.fcntl(fd, F_GET_SEALS) for fd in world.descriptors(server.worker())
+             if "memfd:" in os.readlink("/proc/self/fd/%d" % fd) and os.pread(fd, 1 << 16, 0) == STDIN.encode()]
     os.kill(pid, signal.SIGUSR1)
     server.answer(call, 60)
-    return verdict
-
-
-def seals_of(path):
-    import fcntl
-    with open(path, "rb") as file:
-        if file.read() != STDIN.encode():
-            return None
-        seals = fcntl.fcntl(file, 1034)  # F_GET_SEALS, which Python 3.9 does not name
-    return "HELD" if seals & 0xf == 0xf else "OPEN", "%#x" % seals
+    if not seals:
+        return "BROKEN", "no such blob"
+    return "HELD" if all(seal & EVERY_SEAL == EVERY_SEAL for seal in seals) else "OPEN", "%s" % seals
 
 
 inside("blob.sealed", "wait_for_host(FACTS['name'])", host=look_at_seals, stdin=STDIN)
@@ -475,6 +472,7 @@ def outlives(pids, seconds):
 
 
 def leaves_daemon(world, server, start):
+    """The answer says that no process is alive. Without an answer in time the server gives up its worker."""
     server.answer(start(), 60)
     return outlives(named(world.name), 0.3)
 
@@ -484,7 +482,7 @@ def stay():
     os.setsid(); name_itself(FACTS["name"]); os.close(1); os.close(2); os.write(w, b"x"); time.sleep(30)
 r, w = os.pipe()
 child(stay)
-os.read(r, 1)""", host=leaves_daemon)
+os.read(r, 1)""", host=leaves_daemon, timeout_s=3, warm=False)
 
 
 def kill_worker(world, server, start):
@@ -495,6 +493,16 @@ def kill_worker(world, server, start):
 
 
 inside("end.worker_dies", "wait_for_host(FACTS['name'])", host=kill_worker, fresh=True)
+
+
+def cancel_call(world, server, start):
+    call = start()
+    pid = world.find()
+    server.cancel(call)
+    return outlives([pid], 3)
+
+
+inside("end.cancelled", "wait_for_host(FACTS['name'])", host=cancel_call, fresh=True)
 
 
 def kill_supervisor(_, server, __):

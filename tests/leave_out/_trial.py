@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """One trial: starts the test build without some of its steps, and lets cases try what that opens.
 
-Runs in namespaces of its own (user for an ordinary user, net, pid, mount, ipc, uts), which steps.py made: whatever wall is
-missing, there is no route to anywhere, no process but the trial's, and no mount that outlives it. A plan comes in on
-stdin as JSON; a line goes out for each case.
+Runs in namespaces of its own (net, pid, mount, ipc, uts, and user for an ordinary user), which steps.py made: whatever
+wall is missing, there is no route to anywhere, no process but the trial's, and no mount that outlives it. A plan comes
+in on stdin as JSON; a line goes out for each case.
 """
 import ctypes
 import fcntl
@@ -28,7 +28,7 @@ ROOT = os.geteuid() == 0
 ORDINARY = ["--reuid=65533", "--regid=65533", "--clear-groups"]
 CAPABILITIES = "+sys_admin,+net_admin,+setpcap"
 # Directories of every system, of which one is covered before the server starts and one while a run is there.
-COVERED = ("/usr/share/man", "/usr/share/doc", "/usr/lib/tmpfiles.d", "/usr/include", "/usr/local/bin", "/usr/local/lib")
+COVERED = ("/usr/share/man", "/usr/share/doc", "/usr/lib/tmpfiles.d", "/usr/include", "/usr/local/bin", "/usr/games")
 # How the product tells that it misses something: the stage, and what it writes.
 REFUSALS = ((None, r"event=(?:worker\.unusable|exec\.failed)\b.*?\bstage=(\w+)"),
             ("link", r"event=worker\.lost errno=(?:EBADMSG|EFBIG)\b"), ("start", r"^mcp-exec: Cannot become user"))
@@ -55,6 +55,7 @@ class World:
         self.listeners[1].bind("\0" + self.name)
         self.listeners[1].listen(1)
         LIBC.shmget(0x1ea7e, 4096, 0o1600)
+        rlimits = PLAN["policy"].split("# rlimits")[1].split("#")[0]
         kinds = ("user", "net", "pid", "mnt", "ipc", "uts", "cgroup")
         self.facts = {
             "name": self.name, "peer": self.peer(), "port": self.listeners[0].getsockname()[1],
@@ -63,7 +64,7 @@ class World:
             "ns": {kind: os.readlink("/proc/self/ns/" + kind) for kind in kinds},
             "masked": re.findall(r"^masked +(\S+)", PLAN["policy"], re.M),
             "rlimits": {name: [int(soft), int(hard)] for name, soft, hard in
-                        re.findall(r"^(\w+) +(\d+) +(\d+)  ", PLAN["policy"].split("# rlimits")[1].split("#")[0], re.M)}}
+                        re.findall(r"^(\w+) +(\d+) +(\d+)  ", rlimits, re.M)}}
 
     @staticmethod
     def up():
@@ -115,7 +116,8 @@ class World:
     @staticmethod
     def who(as_user):
         if PLAN["capable"]:
-            return ["setpriv"] + ROOT * ORDINARY + ["--inh-caps=" + CAPABILITIES, "--ambient-caps=" + CAPABILITIES, "--"]
+            capable = ["--inh-caps=" + CAPABILITIES, "--ambient-caps=" + CAPABILITIES]
+            return ["setpriv"] + ROOT * ORDINARY + capable + ["--"]
         if ROOT:
             return ["setpriv"] + (ORDINARY if as_user else ["--groups=65531"]) + ["--"]
         return ["setpriv", "--inh-caps=-all", "--ambient-caps=-all", "--"]
@@ -145,6 +147,32 @@ class World:
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=60).stdout
 
     @staticmethod
+    def descriptors(pid):
+        """Duplicates of what a process has open, one after the other. Not by /proc, where they belong to a root that an
+        ordinary user's namespace does not have. The number of the call is the same everywhere."""
+        process = os.pidfd_open(pid)
+        for number in range(64):
+            fd = LIBC.syscall(ctypes.c_long(438), process, number, 0)  # pidfd_getfd(2)
+            if fd >= 0:
+                try:
+                    yield fd
+                finally:
+                    os.close(fd)
+        os.close(process)
+
+    @staticmethod
+    def environment(pid):
+        """The memory in which a process got its variables. proc(5): env_start and env_end."""
+        with open("/proc/%d/stat" % pid) as file:
+            start, end = map(int, file.read().rpartition(")")[2].split()[47:49])
+        buffer = ctypes.create_string_buffer(end - start)
+        vector = ctypes.c_size_t * 2
+        ours, its = vector(ctypes.addressof(buffer), end - start), vector(start, end - start)
+        if LIBC.process_vm_readv(pid, ours, 1, its, 1, 0) != end - start:
+            raise OSError(ctypes.get_errno(), "process_vm_readv")
+        return buffer.raw
+
+    @staticmethod
     def said(result):
         """The verdict that a program printed."""
         data = result.get("structuredContent") or {}
@@ -163,9 +191,11 @@ class World:
         def start():
             return server.start_exec(code, timeout_s=case.timeout_s, stdin=case.stdin)
         if case.host:
-            # Something of it runs, so that there is a worker with a sandbox.
-            warm = server.exec("pass", wait=60)
-            return ("BROKEN", json.dumps(warm)[:300]) if warm.get("isError") and case.code else case.host(self, server, start)
+            # Where no sandbox can be had, cases without a program still have something to look at.
+            warm = server.exec("pass", wait=60) if case.warm else {}
+            if warm.get("isError") and case.code:
+                return "BROKEN", json.dumps(warm)[:300]
+            return case.host(self, server, start)
         result = server.answer(start(), 90)["result"]
         if result.get("isError"):
             return "BROKEN", json.dumps(result["content"])[:300]

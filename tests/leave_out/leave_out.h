@@ -45,8 +45,15 @@
 	X(proc_nosuid)                                                                             \
 	X(proc_nodev)                                                                              \
 	X(proc_noexec)                                                                             \
+	X(mask_ro)                                                                                 \
+	X(mask_nosuid)                                                                             \
+	X(mask_nodev)                                                                              \
+	X(mask_noexec)                                                                             \
 	X(proc_masks)                                                                              \
-	X(etc_files)                                                                               \
+	X(etc_passwd)                                                                              \
+	X(etc_group)                                                                               \
+	X(etc_hosts)                                                                               \
+	X(etc_nsswitch)                                                                            \
 	X(view)                                                                                    \
 	X(pivot)                                                                                   \
 	X(old_root)                                                                                \
@@ -121,6 +128,8 @@
 	X(hostname)                                                                                \
 	X(kill)                                                                                    \
 	X(lifeline)                                                                                \
+	X(init_exit)                                                                               \
+	X(cancel)                                                                                  \
 	X(pdeathsig)                                                                               \
 	X(link_end)                                                                                \
 	X(memory_watch)                                                                            \

@@ -3,13 +3,12 @@
 
 usage: steps.py [--table] [BUILD/leave-out] [STEP...]
 
-The test build (make leave-out-build) can leave out steps by name. For each row of ROWS there is a trial without that step.
-One that the product notices itself is REFUSED; then, as where two walls do the same work, the step is left out together
-with others (with_), which alone must not open anything. Prints TAP, or the table and how many steps were caught.
+The test build (make leave-out-build) can leave out steps by name. For each row of ROWS there is a trial without that
+step. One that the product notices itself is REFUSED; then, as where two walls do the same work, the step is left out
+together with others (with_), which alone must not open anything. Prints TAP, or the table and how many were caught.
 """
 import json
 import os
-import re
 import resource
 import shutil
 import signal
@@ -70,7 +69,8 @@ ROWS = (
     Row("ns_cgroup", "ns.cgroup"),
     Row("id_map", "ids.own", "REFUSED pivot_root", None, "the kernel: ids without a map own nothing"),
     Row("id_map_not_root", "ids.own"),
-    Row("id_setgroups", "ids.own", "REFUSED id_map", None, "the kernel: no map of groups without it"),
+    # An ordinary user's trial lies in a user namespace already, in which the kernel has wanted it.
+    Row("id_setgroups", "ids.own", "REFUSED id_map" if IS_ROOT else "HELD", None, "the kernel wants it for a map"),
     Row("loopback_check", "net.host_loopback", "HELD", ("ns_net",)),
     Row("private", "mnt.host_mounts_later"),
     Row("root_ro", "mount.root_rdonly view.write_root"),
@@ -95,9 +95,16 @@ ROWS = (
     Row("proc_nodev", "mount.proc_nodev"),
     Row("proc_noexec", "mount.proc_noexec"),
     Row("proc_masks", "proc.masks"),
-    Row("etc_files", "view.accounts"),
+    Row("mask_ro", "mount.mask_rdonly"),
+    Row("mask_nosuid", "mount.mask_nosuid"),
+    Row("mask_nodev", "mount.mask_nodev"),
+    Row("mask_noexec", "mount.mask_noexec"),
+    Row("etc_passwd", "view.etc_passwd"),
+    Row("etc_group", "view.etc_group"),
+    Row("etc_hosts", "view.etc_hosts"),
+    Row("etc_nsswitch", "view.etc_nsswitch"),
     Row("view", "view.host_file"),
-    Row("pivot", "view.host_file", "REFUSED workspace", ("view",), "the host's root cannot be written"),
+    Row("pivot", "view.host_file", "REFUSED workspace", None, "the server cannot write the host's root; see view"),
     Row("old_root", "view.old_root"),
     Row("seal", "view.write_root mount.root_noexec"),
     Row("rlimit_cpu", "limit.cpu"),
@@ -171,6 +178,8 @@ ROWS = (
     Row("hostname", "uts.name"),
     Row("kill", "end.deadline"),
     Row("lifeline", "end.worker_dies"),
+    Row("init_exit", "end.nothing_left"),
+    Row("cancel", "end.cancelled"),
     Row("pdeathsig", "end.supervisor_dies", "HELD", ("link_end",)),
     Row("link_end", "end.supervisor_dies", "HELD", ("pdeathsig",)),
     Row("memory_watch", "limit.memory"),
@@ -295,7 +304,7 @@ class Judge:
         if word != "OPEN":
             self.object("with %s: %s" % (row.with_, word), both)
         missed = [case for case in self.caught if others[case][0] == "OPEN"]
-        if missed and row.step != "pivot":
+        if missed:
             self.object("%s alone opens it" % (row.with_,), others)
 
     def object(self, what, verdicts):
@@ -305,11 +314,6 @@ class Judge:
     @property
     def line(self):
         return "%-20s %s -> %s" % (self.row.step, self.words, ", ".join(self.caught) or "nothing" * bool(self.problems))
-
-
-def steps_of_the_build():
-    with open(os.path.join(HERE, "leave_out.h"), encoding="utf-8") as file:
-        return re.findall(r"^\tX\((\w+)\)", file.read(), re.M)
 
 
 def mounts():
@@ -335,7 +339,8 @@ def select(words):
     """(rows to judge, rows that cannot be seen here with the reason)"""
     rows = [row for row in ROWS if not words or row.step in words]
     reasons = {row.step: skipped(row) for row in rows}
-    return [row for row in rows if not reasons[row.step]], [(row, reasons[row.step]) for row in rows if reasons[row.step]]
+    return ([row for row in rows if not reasons[row.step]],
+            [(row, reasons[row.step]) for row in rows if reasons[row.step]])
 
 
 def main():
@@ -362,15 +367,13 @@ def main():
             print("".join("# %s: %s\n" % (judge.row.step, problem) for problem in judge.problems), end="")
         return 0 if caught == len(judges) else 1
     shown = [other for other in others if other[1].startswith("needs")]
-    print("1..%d" % (len(judges) + len(shown) + 3))
+    print("1..%d" % (len(judges) + len(shown) + 2))
     good = all([tap("%s caught by: %s" % (judge.row.step, ", ".join(judge.caught) or judge.words), judge.problems)
                 for judge in judges])
     for row, reason in shown:
         print("ok %s # SKIP %s" % (row.step, reason))
-    names = sorted(steps_of_the_build()), sorted({row.step for row in ROWS})
-    good &= tap("every_case_is_held_when_nothing_is_left_out",
-                ["%s: %s %s" % ((case,) + said) for case, said in sorted(trials.found[held].items()) if said[0] != "HELD"])
-    good &= tap("every_step_has_a_row", [] if names[0] == names[1] else [str(set(names[0]) ^ set(names[1]))])
+    opened = [(case,) + said for case, said in sorted(trials.found[held].items()) if said[0] != "HELD"]
+    good &= tap("every_case_is_held_when_nothing_is_left_out", ["%s: %s %s" % case for case in opened])
     good &= tap("the_machine_s_mounts_are_what_they_were", [] if mounts() == before else ["they differ"])
     return 0 if good else 1
 

@@ -16,7 +16,7 @@
 #define OLD_PROC "/.old/proc"
 #define STAGING "/.workspace"
 
-enum kind { KIND_ROOT = 1, KIND_SYSTEM, KIND_DEVICE, KIND_WORKSPACE, KIND_PROC };
+enum kind { KIND_ROOT = 1, KIND_SYSTEM, KIND_DEVICE, KIND_WORKSPACE, KIND_PROC, KIND_MASK };
 
 static const struct {
 	enum kind kind;
@@ -40,6 +40,10 @@ static const struct {
 	{KIND_PROC, MS_NOSUID, STEP_proc_nosuid},
 	{KIND_PROC, MS_NODEV, STEP_proc_nodev},
 	{KIND_PROC, MS_NOEXEC, STEP_proc_noexec},
+	{KIND_MASK, MS_RDONLY, STEP_mask_ro},
+	{KIND_MASK, MS_NOSUID, STEP_mask_nosuid},
+	{KIND_MASK, MS_NODEV, STEP_mask_nodev},
+	{KIND_MASK, MS_NOEXEC, STEP_mask_noexec},
 };
 
 static bool begins(const char *text, const char *with)
@@ -61,6 +65,7 @@ static enum kind kind_of(const char *source, const char *target, unsigned long f
 	return !strcmp(source, "root")	      ? KIND_ROOT
 	       : !strcmp(source, "workspace") ? KIND_WORKSPACE
 	       : !strcmp(source, "proc")      ? KIND_PROC
+	       : !strcmp(source, "mask")      ? KIND_MASK
 					      : 0;
 }
 
@@ -131,6 +136,24 @@ WRAP(long, syscall, long number, ...)
 	return __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
+static bool is_host_file(const char *path)
+{
+	static const struct {
+		const char *path;
+		enum step step;
+	} files[] = {
+		{"/etc/passwd", STEP_etc_passwd},
+		{"/etc/group", STEP_etc_group},
+		{"/etc/hosts", STEP_etc_hosts},
+		{"/etc/nsswitch.conf", STEP_etc_nsswitch},
+	};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+		if (!strcmp(path, files[i].path))
+			return left_out(files[i].step);
+	return false;
+}
+
 /* The host's file instead of a made-up one, and masks for what is not there. */
 WRAP(const struct view_rule *, view_rule, size_t i)
 {
@@ -140,7 +163,7 @@ WRAP(const struct view_rule *, view_rule, size_t i)
 	if (!rule)
 		return NULL;
 	row = *rule;
-	if (row.kind == VIEW_FILE && left_out(STEP_etc_files))
+	if (row.kind == VIEW_FILE && is_host_file(row.path))
 		row.kind = VIEW_SYSTEM;
 	if (row.kind == VIEW_MASK && left_out(STEP_proc_masks))
 		row.path = "/proc/nothing";

@@ -20,6 +20,7 @@
 #include "worker/inside.h"
 #include "worker/loopback.h"
 #include "worker/report.h"
+#include "worker/run.h"
 #include "worker/watch.h"
 
 #define LONG_MS 600000
@@ -295,6 +296,20 @@ WRAP(mode_t, umask, mode_t mask)
 WRAP(int, kill, pid_t pid, int number)
 {
 	return number == SIGKILL && left_out(STEP_kill) ? 0 : __real_kill(pid, number);
+}
+
+/* When the main program has ended. */
+WRAP(_Noreturn void, _exit, int status)
+{
+	while (inside && started && status == 0 && left_out(STEP_init_exit))
+		pause();
+	__real__exit(status);
+}
+
+WRAP(void, run_kill, struct run *run, struct sandbox *sandbox, enum frame_flag reason)
+{
+	if (reason != FRAME_CANCELLED || !left_out(STEP_cancel))
+		__real_run_kill(run, sandbox, reason);
 }
 
 WRAP(int, ppoll, struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask)
