@@ -177,7 +177,7 @@ $(LEFT_WORKER): $(call objects,worker/main.c $(WORKER_WRAPS)) $(BUILD)/libworker
 # What these build they build on all processors, unless the caller said otherwise.
 JOBS = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 
-.PHONY: check test demo bench leave-out leave-out-build
+.PHONY: check test demo bench escape leave-out leave-out-build
 check: everything
 	@tests/run --build $(BUILD) unit $(if $(SAN),,arch)
 
@@ -195,6 +195,11 @@ demo:
 	@packaging/deps.sh build
 	@$(MAKE) --no-print-directory $(JOBS) $(SERVER) $(WORKER)
 	@python3 tests/demo/demo.py $(SERVER)
+
+# ESCAPE selects cases by name or pattern, as in `make escape ESCAPE='net.* priv.caps'`.
+escape:
+	@$(MAKE) --no-print-directory $(JOBS) $(SERVER) $(WORKER)
+	@MCP_EXEC_BIN=$(abspath $(SERVER)) tests/escape/run $(foreach id,$(ESCAPE),'$(id)')
 
 $(BUILD)/bench/baseline: $(BUILD)/obj/tests/bench/baseline.o
 	$(call link,)
@@ -275,6 +280,7 @@ help:
 	@echo 'make                  builds the programs into build/'
 	@echo 'make check            unit and architecture tests: seconds, no root, no network'
 	@echo 'make test             every test; installs what it needs first'
+	@echo 'make escape           attacks on the sandbox, one line each; ESCAPE="net.*" selects some'
 	@echo 'make demo             starts the server, calls its tool once and shows both sides'
 	@echo 'make bench            what a call costs, next to the same program as a plain subprocess'
 	@echo 'make leave-out        leaves out one step of the sandbox after the other; which test notices?'

@@ -12,8 +12,8 @@ import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, "..", "lib"), os.path.join(HERE, "..", "sandbox")]
-from _sandbox import ATTEMPTS  # noqa: E402
+sys.path.insert(0, os.path.join(HERE, "..", "lib"))
+from hostile import ATTEMPTS  # noqa: E402
 from mcp import NAME_ITSELF, Timeout, alive, named, until  # noqa: E402
 
 MIB = 1 << 20
@@ -25,8 +25,7 @@ INHERITED_FD = 7
 # the filter answers, and any other answer is the kernel's.
 PRELUDE = ATTEMPTS + NAME_ITSELF + r"""
 import json, resource, signal, time
-NUMBERS.update(capget=(125, 90), syncfs=(306, 267), prctl=(157, 167), mknodat=(259, 33), fcntl=(72, 25),
-               socket=(41, 198), arch_prctl=(158, -1), prlimit64=(302, 261), mincore=(27, 232))
+NUMBERS += "capget 125 90  prlimit64 302 261  mincore 27 232".split()
 FACTS = json.loads(%r)
 BAD = 1
 def verdict(is_open, detail=""):
@@ -60,9 +59,9 @@ def child(f):
 class Case:
     """code runs inside. host(world, server, start) looks from outside; start() begins the call and returns its id.
 
-    env: settings of the server. as_user: the server is started as an ordinary user by root as well. judge(world, result):
-    the verdict, where the program cannot say it. fresh: nobody uses the server afterwards. warm: for host, something runs
-    first, so that there surely is a worker.
+    env: settings of the server. as_user: the server is started as an ordinary user by root as well.
+    judge(world, result): the verdict, where the program cannot say it. fresh: nobody uses the server afterwards.
+    warm: for host, something runs first, so that there surely is a worker.
     """
 
     def __init__(self, code=None, host=None, env=None, as_user=False, judge=None, fresh=False, timeout_s=30, stdin="",

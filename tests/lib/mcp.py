@@ -84,9 +84,10 @@ class Server:
 
     wire: "pipe", or "socketpair" for stdin and stdout, as hosts on libuv do it. stdin: a file or descriptor instead.
     through: a command that starts the server in its turn, such as a shell; pid is that command's then.
+    command: what to start instead of the binary.
     """
 
-    def __init__(self, env=None, args=(), wire="pipe", stdin=None, through=(), cwd=None):
+    def __init__(self, env=None, args=(), wire="pipe", stdin=None, through=(), cwd=None, command=None):
         self.inbox = []
         self._rest = b""
         self._next_id = 1
@@ -105,8 +106,8 @@ class Server:
         else:
             self._out, child_out = os.pipe()
         try:
-            self.process = subprocess.Popen(list(through) + [BINARY] + list(args), stdin=child_in, stdout=child_out,
-                                            stderr=self._stderr, env=environment(env), cwd=cwd)
+            self.process = subprocess.Popen(list(through) + list(command or [BINARY]) + list(args), stdin=child_in,
+                                            stdout=child_out, stderr=self._stderr, env=environment(env), cwd=cwd)
         finally:
             for end in (child_in, child_out):
                 if end is not stdin:

@@ -7,6 +7,7 @@ import os
 import subprocess
 
 from _sandbox import equal
+from hostile import FILTER
 from mcp import BINARY, Server, Skip, check, contains, environment, main, until
 
 # Takes something away with the rights of the outer namespace, then drops them and becomes the server.
@@ -14,21 +15,6 @@ OUTER = "%s; exec setpriv --inh-caps=-all --ambient-caps=-all \"$0\" \"$@\""
 
 NO_NAMESPACES = OUTER % "echo 0 > /proc/sys/user/max_user_namespaces"
 MASKED_PROC = OUTER % "mount --bind /dev/null /proc/uptime"
-
-# The filter of a container that lets no namespace be made: unshare gives EPERM. Written with the kernel's own
-# interface, so that nothing has to be installed; numbers by name from the machine's table.
-FILTER = r"""
-import ctypes, os, platform, struct, sys
-number = {"x86_64": 272, "aarch64": 97}[platform.machine()]
-code = b"".join(struct.pack("=HBBI", *i) for i in (
-    (0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7fff0000)))
-buffer = ctypes.create_string_buffer(code, len(code))
-program = struct.pack("@HP", len(code) // 8, ctypes.addressof(buffer))
-libc = ctypes.CDLL(None, use_errno=True)
-assert libc.prctl(38, 1, 0, 0, 0) == 0
-assert libc.prctl(22, 2, ctypes.create_string_buffer(program), 0, 0) == 0, os.strerror(ctypes.get_errno())
-os.execv(sys.argv[1], sys.argv[1:])
-"""
 
 
 def outer(script):

@@ -1,0 +1,105 @@
+"""Where the cases are sent: a target runs programs, takes raw requests, and says what else it can give.
+
+A case that needs what its target does not offer is not applicable there, and is reported so by name.
+
+    exec      runs programs and returns structured results; every target does
+    raw       takes any bytes as a message
+    second    another instance can be had beside the first
+    host      the case can make things on the server's machine: files, listeners
+    environment   an instance can be started with these variables
+    start     an instance can be started by another program, or in another directory
+    processes the processes of the server can be looked at
+"""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from mcp import BINARY, Server, Timeout, descendants, unique  # noqa: E402
+
+OFFERS = ("exec", "raw", "second", "host", "environment", "start", "processes")
+
+
+class Broken(Exception):
+    """There is no outcome to judge: no answer, or one of another shape."""
+
+
+def structured(result):
+    """The structured result of a run, or of what should have been one."""
+    if not isinstance(result, dict) or result.get("isError") is not False or "structuredContent" not in result:
+        raise Broken("no run: %.600r" % (result,))
+    return result["structuredContent"]
+
+
+class Stdio:
+    """The server as a child, over its pipes. command: what starts it instead of the binary, perhaps elsewhere."""
+
+    name = "stdio"
+
+    def __init__(self, command=None, offers=OFFERS):
+        self.command, self.offers = command, frozenset(offers)
+        self._servers = {}
+
+    def instance(self, env=None, **more):
+        """Another server, for `with`."""
+        return Server(env=env, command=self.command, **more)
+
+    def server(self, env=None):
+        """The server with these variables; a new one when a case has ended it."""
+        key = tuple(sorted((env or {}).items()))
+        if key in self._servers and self._servers[key].process.poll() is not None:
+            self._servers.pop(key).__exit__()
+        if key not in self._servers:
+            self._servers[key] = self.instance(env)
+            self._servers[key].initialize()
+        return self._servers[key]
+
+    def call(self, code, env=None, wait=20, **arguments):
+        """Runs a program and returns the whole result of the tool."""
+        s = self.server(env)
+        response = s.answer(s.start_exec(code, **arguments), wait)
+        if "result" not in response:
+            raise Broken("the call gave %.300r" % response)
+        return response["result"]
+
+    def exec(self, code, **more):
+        """Runs a program and returns its structured result."""
+        return structured(self.call(code, **more))
+
+    def request(self, raw, timeout=20):
+        """Sends one line of any bytes and returns the next message."""
+        s = self.server()
+        s.send_raw(raw + b"\n")
+        return s.recv(timeout)
+
+    def command_line(self, args):
+        """How to start the server with these arguments."""
+        return list(self.command or [BINARY]) + list(args)
+
+    def settle(self):
+        """After a case: what is wrong with a server that was used, or None. Such a server is not used again."""
+        wrong = None
+        for key, s in list(self._servers.items()):
+            try:
+                answer = s.request("ping", id=unique("settle"), timeout=10)
+                fault = "unexpected messages: %.300r" % s.inbox if s.inbox else None
+                if answer.get("result") != {}:
+                    fault = "ping gave %.300r" % answer
+            except (AssertionError, OSError) as error:
+                fault = "the server is gone or mute: %s" % error
+            if fault:
+                wrong = fault
+                self._servers.pop(key).kill()
+        return wrong
+
+    def close(self):
+        for s in self._servers.values():
+            s.__exit__()
+        self._servers = {}
+
+
+def below(s):
+    """The processes below a server, as far as they live."""
+    return descendants(s.pid)
+
+
+__all__ = ["Broken", "OFFERS", "Stdio", "Timeout", "below", "structured"]
