@@ -217,11 +217,28 @@ class World:
         return word, detail + log[-600:]
 
 
+def say(name, word, detail):
+    print(json.dumps([name, word, detail[:900]]), flush=True)
+
+
+def attack(world, names):
+    """Cases of the escape suite, which starts servers of its own."""
+    suite = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "escape", "run")
+    who = [] if ROOT else world.who(False)
+    done = subprocess.run(who + [sys.executable, suite, "--json", "-j", "1"] + names, stdout=subprocess.PIPE)
+    for line in done.stdout.decode().splitlines():
+        said = json.loads(line)
+        say(said["id"], said["verdict"], said["detail"])
+
+
 def main():
     world = World()
     for name in PLAN["cases"]:
-        word, detail = world.verdict(CASES[name])
-        print(json.dumps([name, word, detail[:900]]), flush=True)
+        if name in CASES:
+            say(name, *world.verdict(CASES[name]))
+    attacks = [name for name in PLAN["cases"] if name not in CASES]
+    if attacks:
+        attack(world, attacks)
 
 
 main()

@@ -9,6 +9,7 @@ together with others (with_), which alone must not open anything. Prints TAP, or
 """
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -317,8 +318,9 @@ class Judge:
 
 
 def mounts():
+    """Mounts of the machine that look like those of a sandbox or a trial."""
     with open("/proc/self/mountinfo") as file:
-        return file.read()
+        return {line for line in file if re.search(r" - \S+ (canary|root|workspace|mask) |mcp-exec-leave-out", line)}
 
 
 def tap(name, problems):
@@ -374,7 +376,7 @@ def main():
         print("ok %s # SKIP %s" % (row.step, reason))
     opened = [(case,) + said for case, said in sorted(trials.found[held].items()) if said[0] != "HELD"]
     good &= tap("every_case_is_held_when_nothing_is_left_out", ["%s: %s %s" % case for case in opened])
-    good &= tap("the_machine_s_mounts_are_what_they_were", [] if mounts() == before else ["they differ"])
+    good &= tap("no_mount_is_left_on_the_machine", sorted(mounts() - before))
     return 0 if good else 1
 
 
