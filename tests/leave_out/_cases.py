@@ -16,7 +16,6 @@ sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 from hostile import ATTEMPTS  # noqa: E402
 from mcp import NAME_ITSELF, Timeout, alive, named, until  # noqa: E402
 
-MIB = 1 << 20
 CANARY = "leave-out-canary"
 TOKEN = "leave-out-token"
 INHERITED_FD = 7
@@ -25,7 +24,7 @@ INHERITED_FD = 7
 # the filter answers, and any other answer is the kernel's.
 PRELUDE = ATTEMPTS + NAME_ITSELF + r"""
 import json, resource, signal, time
-NUMBERS += "capget 125 90  prlimit64 302 261  mincore 27 232".split()
+NUMBERS += "prlimit64 302 261".split()
 FACTS = json.loads(%r)
 BAD = 1
 def verdict(is_open, detail=""):
@@ -90,17 +89,7 @@ for _kind in ("user", "net", "pid", "mnt", "ipc", "uts", "cgroup"):
     inside("ns." + _kind, "own = os.readlink('/proc/self/ns/' + %r)\nverdict(own == FACTS['ns'][%r], own)"
            % (_kind, _kind))
 
-inside("ids.own", "ids = os.getuid(), os.getgid()\nverdict(ids != (1000, 1000), ids)")
-inside("net.host_loopback", """
-import socket
-def connect(family, address):
-    with socket.socket(family) as s:
-        s.settimeout(5); s.connect(address)
-said = answer(connect, socket.AF_INET, ("127.0.0.1", FACTS["port"])), answer(connect, socket.AF_UNIX, FACTS["abstract"])
-verdict("done" in said, said)""")
-inside("pid.signal_outside", "said = answer(os.kill, FACTS['peer'], 0)\nverdict(said != 'ESRCH', said)")
 inside("ipc.host_segments", "lines = open('/proc/sysvipc/shm').readlines()\nverdict(len(lines) > 1, len(lines) - 1)")
-inside("uts.name", "verdict(os.uname().nodename != 'sandbox', os.uname().nodename)")
 
 
 # --- the view ---
@@ -133,23 +122,10 @@ for _name, _paths, _flags in (
     for _flag in _flags.split():
         inside("mount.%s_%s" % (_name, _flag.lower()), FLAGS % (_flag, _paths, _flag))
 
-inside("view.write_root", "said = answer(os.mkdir, '/leave-out')\nverdict(said == 'done', said)")
 inside("view.write_system", """
 said = answer(open, FACTS["usr_mount"] + "/%s", "a")
 verdict(said == "done", said)""" % CANARY)
-inside("view.write_proc", """
-said = answer(open, "/proc/self/coredump_filter", "w")
-verdict(said == "done", said)""")
-inside("view.run_what_was_written", """
-import shutil
-ran = []
-for place in %r:
-    path = shutil.copy("/bin/true", place + "/true")
-    pid = child(lambda: os.execv(path, [path]))
-    if os.waitpid(pid, 0)[1] == 0: ran.append(place)
-verdict(bool(ran), ran)""" % (WRITABLE,))
 inside("view.host_file", "said = answer(open, FACTS['host_file'])\nverdict(said == 'done', said)")
-inside("view.old_root", "verdict(os.path.lexists('/.old'), answer(open, '/.old' + FACTS['host_file']))")
 # What the table makes up: any other text is the host's, or none.
 for _name, _text in (("passwd", "sandbox:x:1000:1000:sandbox:/sandbox:/bin/sh\n"), ("group", "sandbox:x:1000:\n"),
                      ("hosts", "127.0.0.1 localhost sandbox\n::1 localhost\n"),
@@ -158,21 +134,6 @@ for _name, _text in (("passwd", "sandbox:x:1000:1000:sandbox:/sandbox:/bin/sh\n"
 try: text = open("/etc/%s").read()
 except OSError as e: text = str(e)
 verdict(text != %r, text[:60])""" % (_name, _text))
-inside("workspace.size", """
-def write():
-    for i in range(4):
-        with open("/tmp/%d" % i, "wb") as f: f.write(bytes(900000))
-said = answer(write)
-verdict(said == "done", said)""", env={"MCP_EXEC_TMP_BYTES": str(MIB)})
-inside("workspace.inodes", """
-def write():
-    for i in range(400): open("/tmp/%d" % i, "w").close()
-said = answer(write)
-verdict(said == "done", said)""", env={"MCP_EXEC_TMP_BYTES": str(MIB)})
-inside("workspace.own_file_system", "verdict(os.stat('/sandbox').st_dev == os.stat('/').st_dev)")
-inside("proc.only_its_own", """
-seen = [p for p in os.listdir("/proc") if p.isdigit() and int(p) not in (1, os.getpid())]
-verdict(bool(seen), seen[:5])""")
 inside("proc.masks", """
 import stat
 def is_masked(path):
@@ -190,38 +151,9 @@ want = FACTS["rlimits"][%r]
 have = [v %% (1 << 64) for v in resource.getrlimit(resource.RLIMIT_%s)]
 verdict(have[1] > want[1] or %s, have)""" % (_name, _name.upper(), "have[0] > want[0]" if _name != "data" else "False"))
 
-inside("limit.processes", """
-def many():
-    for _ in range(40): child(lambda: time.sleep(60))
-said = answer(many)
-verdict(said == "done", said)""", env={"MCP_EXEC_MAX_PROCESSES": "16"})
-inside("limit.open_files", """
-def many():
-    for _ in range(300): os.dup(0)
-said = answer(many)
-verdict(said == "done", said)""")
-inside("limit.file_size", """
-def large():
-    with open("/tmp/x", "wb") as f: f.seek(FACTS["rlimits"]["fsize"][1]); f.write(b"x")
-said = answer(large)
-verdict(said == "done", said)""")
-inside("limit.cpus", "n = len(os.sched_getaffinity(0))\nverdict(n != 1, n)")
 inside("limit.niceness", "n = os.getpriority(os.PRIO_PROCESS, 0)\nverdict(n < 10, n)")
 inside("limit.oom_score", "n = int(open('/proc/self/oom_score_adj').read())\nverdict(n != 1000, n)")
 inside("limit.core_filter", "n = open('/proc/self/coredump_filter').read().strip()\nverdict(int(n, 16) != 0, n)")
-
-
-def killed_is_held(world, result):
-    data = result["structuredContent"]
-    return world.said(result) if "OPEN" in data["stdout"] or data["exit_code"] == 0 else ("HELD", "killed")
-
-
-inside("limit.memory", """
-def touch():
-    block = bytearray(b"x") * (40 << 20); time.sleep(3)
-pids = [child(touch) for _ in range(4)]
-codes = [os.waitpid(p, 0)[1] for p in pids]
-verdict(not any(codes), codes)""", env={"MCP_EXEC_MEMORY_BYTES": str(64 * MIB)}, judge=killed_is_held)
 
 
 def cut_is_held(_, result):
@@ -246,96 +178,25 @@ sets = {p: status(p)[k] for p in ("self", "1") for k in %r}
 verdict(any(int(v, 16) for v in sets.values()), sets)"""
 inside("cap.permitted", SETS % (("CapPrm",),))
 inside("cap.effective", SETS % (("CapEff",),))
-inside("cap.bounding", SETS % (("CapBnd",),))
 inside("cap.ambient", SETS % (("CapAmb",),))
-inside("privilege.no_new", "bits = status('self')['NoNewPrivs'], status('1')['NoNewPrivs']\nverdict('0' in bits, bits)")
-inside("privilege.read_init", """
-said = answer(lambda: open("/proc/1/environ").read()), answer(os.listdir, "/proc/1/fd"), answer(open, "/proc/1/mem")
-verdict("done" in said, said)""")
-
 # --- the seccomp filter ---
 
-inside("filter.mode", "verdict(status('self')['Seccomp'] != '2', status('self')['Seccomp'])")
-inside("filter.unlisted", """
-b = ctypes.create_string_buffer(64)
-reached(("ENOSYS", "capget", b, b), ("ENOSYS", "mincore", 0, 0, b))""")
 FOREIGN = r"""
 import ctypes, mmap
 m = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
 m.write(b"\x53\xb8\x14\x00\x00\x00\xcd\x80\x5b\xc3")   # push rbx; mov eax, 20 (getpid); int 0x80; pop rbx; ret
 said = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(m)))()
 """
-inside("filter.foreign_abi", FOREIGN + "verdict(said != -38, said)")
-inside("filter.namespaces", """
-fd = os.open("/proc/self/ns/uts", os.O_RDONLY)
-reached(("EPERM", "unshare", 0x10000000), ("EPERM", "setns", fd, 0x40000000))""")
-inside("filter.clone", """
-def clone_user():
-    if call("clone", 0x10000000 | 17, 0, 0, 0, 0) == 0: os._exit(0)
-reached(("ENOSYS EPERM", clone_user), ("ENOSYS", "clone3", BAD, 88))""")
-inside("filter.mounts", """
-reached(("EPERM", "mount", BAD, BAD, BAD, 0, 0), ("EPERM", "umount2", BAD, 1 << 20), ("EPERM", "pivot_root", BAD, BAD),
-        ("EPERM", "chroot", BAD), ("ENOSYS", "mount_setattr", -1, BAD, 1 << 30, 0, 0),
-        ("ENOSYS", "open_tree", -1, BAD, 1), ("ENOSYS", "fsopen", BAD, 0),
-        ("ENOSYS", "move_mount", -1, BAD, -1, BAD, 1 << 30))""")
-inside("filter.tracing", """
-pid = child(lambda: time.sleep(20))
-reached(("EPERM", "ptrace", 16, pid, 0, 0), ("EPERM", "process_vm_readv", pid, 0, 0, 0, 0, 0),
-        ("EPERM", "process_vm_writev", pid, 0, 0, 0, 0, 0), ("EPERM", "kcmp", pid, pid, 0, 0, 0),
-        ("EPERM", "pidfd_getfd", os.pidfd_open(pid), 0, 0))
-os.kill(pid, signal.SIGKILL)""")
-inside("filter.keyrings", """
-reached(("EPERM", "add_key", b"user", b"x", b"y", 1, -2), ("EPERM", "keyctl", 0, -2, 1),
-        ("EPERM", "request_key", b"user", b"none", 0, 0))""")
-inside("filter.kernel", """
-reached(("EPERM", "bpf", 0, 0, 1 << 30), ("EPERM", "perf_event_open", BAD, 0, -1, -1, 1 << 30),
-        ("EPERM", "userfaultfd", 1), ("EPERM", "fanotify_init", 0x200, 0), ("EPERM", "open_by_handle_at", -1, BAD, 0),
-        ("ENOSYS", "name_to_handle_at", -1, BAD, BAD, BAD, 0))""")
 inside("filter.ids", """
 reached(("EPERM", "setuid", os.getuid()), ("EPERM", "capset", BAD, BAD), ("EPERM", os.setgid, os.getgid()),
         ("EPERM", os.setresuid, -1, -1, -1), ("EPERM", "setgroups", 1 << 30, 0))""")
-inside("filter.scheduling", """
-reached(("EPERM", os.sched_setaffinity, 0, os.sched_getaffinity(0)), ("EPERM", "sched_setscheduler", 0, 0, BAD),
-        ("ENOSYS", os.setpriority, os.PRIO_USER, 0, 19))""")
-inside("filter.host", """
-reached(("EPERM", "syncfs", os.open("/sandbox", os.O_RDONLY)))""")
-inside("filter.sockets", """
-import socket
-reached(("EAFNOSUPPORT", "socket", 16, 3, 0), ("EAFNOSUPPORT", "socket", 40, 1, 0),
-        ("EAFNOSUPPORT", "socket", 17, 3, 0),
-        ("ENOSYS", "socket", 2, 3, 1), ("ENOSYS", "socket", 2, 1, 262))""")
-inside("filter.ioctl", """
-b = ctypes.create_string_buffer(8)
-reached(("ENOSYS", "ioctl", 0, 0x5412, b), ("ENOSYS", "ioctl", 0, 0x80086601, b), ("ENOSYS", "ioctl", 0, 0x541c, b))""")
-inside("filter.prctl", "reached(('ENOSYS', 'prctl', 27, 0, 0, 0, 0), ('ENOSYS', 'prctl', 4, 1, 0, 0, 0))")
 inside("filter.securebits", """
 try: bits = call("prctl", 27, 0, 0, 0, 0)
 except OSError as e: bits = None
 verdict(bits == 0, bits)""")
-inside("filter.fcntl", """
-import fcntl
-reached(("EPERM", fcntl.fcntl, os.open("main.py", os.O_RDONLY), fcntl.F_SETLEASE, fcntl.F_RDLCK),
-        ("EPERM", fcntl.fcntl, os.open("/usr", os.O_RDONLY), fcntl.F_NOTIFY, fcntl.DN_ACCESS))""")
-inside("filter.mknod", """
-reached(("EPERM", os.mknod, "whiteout", 0o20600, 0), ("ENOSYS EPERM", os.mknod, "socket", 0o140600))""")
 inside("filter.prlimit", "reached(('EPERM', 'prlimit64', 1, 7, 0, ctypes.create_string_buffer(16)))")
-inside("filter.memory", """
-reached(("ENOSYS", "memfd_create", b"x", 0), ("ENOSYS", "shmget", 0, 4096, 0o1600), ("ENOSYS", "msgget", 0, 0o1600),
-        ("ENOSYS", "semget", 0, 1, 0o1600))""")
-inside("filter.uncounted", "reached(('ENOSYS', 'inotify_init1', 0), ('ENOSYS', 'io_uring_setup', 1, BAD))")
-inside("filter.personality", "reached(('ENOSYS', 'personality', 0x40000))")
-inside("filter.filters", "reached(('EPERM', 'seccomp', 2, 0, BAD), ('EPERM', 'seccomp', 1, 8, BAD))")
-
 # --- what is inherited ---
 
-inside("fds.only_three", """
-held = {}
-for fd in range(3, 64):
-    try: held[fd] = os.readlink("/proc/self/fd/%d" % fd)
-    except OSError: pass
-held = {fd: to for fd, to in held.items() if not to.endswith("/main.py")}
-verdict(bool(held), held)""")
-inside("environment.run", "found = [k for k, v in os.environ.items() if %r in v]\nverdict(bool(found), found)" % CANARY)
 inside("signals.ignored", "verdict(int(status('1')['SigIgn'], 16) != 0, status('1')['SigIgn'])")
 inside("signals.blocked", "verdict(int(status('self')['SigBlk'], 16) != 0, status('self')['SigBlk'])", timeout_s=3)
 inside("session.init", "verdict(os.getsid(1) != 1, os.getsid(1))")
@@ -488,20 +349,10 @@ def kill_worker(world, server, start):
     start()
     pid = world.find()
     os.kill(server.worker(), signal.SIGKILL)
-    return outlives([pid], 3)
+    return outlives([pid], 5)
 
 
 inside("end.worker_dies", "wait_for_host(FACTS['name'])", host=kill_worker, fresh=True)
-
-
-def cancel_call(world, server, start):
-    call = start()
-    pid = world.find()
-    server.cancel(call)
-    return outlives([pid], 3)
-
-
-inside("end.cancelled", "wait_for_host(FACTS['name'])", host=cancel_call, fresh=True)
 
 
 def kill_supervisor(_, server, __):
@@ -509,7 +360,7 @@ def kill_supervisor(_, server, __):
     server.kill()
     server.wait_exit()
     time.sleep(0.1)
-    return outlives([worker], 3)
+    return outlives([worker], 5)
 
 
 CASES["end.supervisor_dies"] = Case(host=kill_supervisor, fresh=True)
