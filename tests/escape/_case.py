@@ -59,7 +59,13 @@ def tokens(n):
         except BlockingIOError: return False
     return take
 """
-PRELUDE = ATTEMPTS + GUARDS
+# And what spins ends by itself, with all its children.
+BOUNDED = """
+import resource
+_soft, _hard = resource.getrlimit(resource.RLIMIT_CPU)
+if _soft == resource.RLIM_INFINITY or _soft > 20: resource.setrlimit(resource.RLIMIT_CPU, (20, _hard))
+"""
+PRELUDE = ATTEMPTS + GUARDS + BOUNDED
 
 
 class Open(Exception):

@@ -9,6 +9,7 @@ A case that needs what its target does not offer is not applicable there, and is
     environment   an instance can be started with these variables
     start     an instance can be started by another program, or in another directory
     processes the processes of the server can be looked at
+    proc      runs have a /proc, which a container may refuse; found out by asking
 """
 import os
 import sys
@@ -37,7 +38,7 @@ class Stdio:
 
     def __init__(self, command=None, offers=OFFERS):
         self.command, self.offers = command, frozenset(offers)
-        self._servers = {}
+        self._servers, self._proc = {}, None
 
     def instance(self, env=None, **more):
         """Another server, for `with`."""
@@ -52,6 +53,12 @@ class Stdio:
             self._servers[key] = self.instance(env)
             self._servers[key].initialize()
         return self._servers[key]
+
+    def lacks(self, needs):
+        """What of this the target does not offer."""
+        if "proc" in needs and self._proc is None:
+            self._proc = self.exec("import os; print(os.path.exists('/proc/self/status'))")["stdout"] == "True\n"
+        return sorted(need for need in needs if need not in self.offers and not (need == "proc" and self._proc))
 
     def call(self, code, env=None, wait=20, **arguments):
         """Runs a program and returns the whole result of the tool."""

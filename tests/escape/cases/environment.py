@@ -21,7 +21,7 @@ print(sorted({l.split("=")[0] for l in out.splitlines()} - set(os.environ) - {"P
 import subprocess
 out = subprocess.run(["ls", "/proc/self/fd"], close_fds=False, capture_output=True, text=True).stdout
 print(out.split())
-""", "['0', '1', '2', '3']\n"),
+""", "['0', '1', '2', '3']\n", needs="proc"),
 ]
 
 # The word is given backwards: a program that has it in its own memory would find itself.
@@ -83,7 +83,7 @@ def habits(target):
 
 
 @host("env.leaked-descriptors", "descriptors that a host leaks into the server do not get into runs", "descriptors",
-      "start")
+      "start", "proc")
 def leaked_descriptors(target):
     with open("/etc/passwd", "rb") as secret:
         os.set_inheritable(secret.fileno(), True)

@@ -75,7 +75,8 @@ def ran(id, title, arguments, warned=None, **wanted):
         wrong = {k: result[k] for k, want in wanted.items() if result[k] != want}
         if wrong:
             raise Open("%.300r" % wrong)
-        text = " ".join(result["warnings"])
+        # A sandbox without /proc or its host name says so when a program failed.
+        text = " ".join(w for w in result["warnings"] if "this sandbox lacks" not in w)
         check(warned in text if warned else text == "", "warnings are", text)
     return Case("req." + id, title, "protocol", judge, "raw")
 

@@ -74,7 +74,7 @@ ALONE = [
          "import subprocess\nprint('a'); subprocess.run(['echo', 'b']); print('c')",
          "a\nb\nc\n"),
     text("by-other-names", "by /dev/stdout and /proc/self/fd/1",
-         "open('/dev/stdout', 'w').write('x'); open('/proc/self/fd/1', 'a').write('y')", "xy"),
+         "open('/dev/stdout', 'w').write('x'); open('/proc/self/fd/1', 'a').write('y')", "xy", needs="proc"),
     text("by-splice", "bytes that come by splice, tee and sendfile",
          "import os\nopen('f', 'w').write('z' * 9)\nos.sendfile(1, os.open('f', 0), 0, 9)", "z" * 9),
     replaced("lone-bytes", "lone bytes among text", b"\xff\xfe\x00abc\x80\n"),

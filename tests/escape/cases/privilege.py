@@ -12,35 +12,37 @@ print([s[k].strip() for k in %r.split()])
 EACH = "for p in ('self', '1'): print(open('/proc/%%s/status' %% p).read().split(%r)[1].split()[0])"
 
 
-def calls(id, title, code, layer=SECCOMP, errors=("EPERM", "ENOSYS")):
+def calls(id, title, code, layer=SECCOMP, errors=("EPERM", "ENOSYS"), needs=()):
     """System calls that the filter refuses. Arguments are of no effect even where one is let through."""
-    return attempts("priv." + id, title, layer, code, errors=errors)
+    return attempts("priv." + id, title, layer, code, errors=errors, needs=needs)
 
 
 STATE = [
     prints("priv.ids", "not root, in no way", "user_namespace", STATUS % "Uid Gid",
-           "['1000\\t1000\\t1000\\t1000', '1000\\t1000\\t1000\\t1000']\n"),
+           "['1000\\t1000\\t1000\\t1000', '1000\\t1000\\t1000\\t1000']\n", needs="proc"),
     prints("priv.caps", "all five sets of capabilities are empty", "no_capabilities",
-           STATUS % "CapInh CapPrm CapEff CapBnd CapAmb", str(["0" * 16] * 5) + "\n"),
+           STATUS % "CapInh CapPrm CapEff CapBnd CapAmb", str(["0" * 16] * 5) + "\n", needs="proc"),
     prints("priv.caps-of-a-child", "a program that is started gets none back", "no_capabilities",
            "import subprocess\n"
            "print(subprocess.run([sys.executable, '-c', %r], capture_output=True, text=True).stdout, end='')"
-           % (STATUS % "CapPrm CapEff CapBnd CapAmb"), str(["0" * 16] * 4) + "\n"),
+           % (STATUS % "CapPrm CapEff CapBnd CapAmb"), str(["0" * 16] * 4) + "\n", needs="proc"),
     prints("priv.no-new-privs", "no_new_privs is set, of pid 1 as well", "no_new_privs",
            EACH % "NoNewPrivs:",
-           "1\n1\n"),
+           "1\n1\n", needs="proc"),
     prints("priv.filter-is-on", "a filter is in force, of pid 1 as well", SECCOMP,
            EACH % "Seccomp:",
-           "2\n2\n"),
+           "2\n2\n", needs="proc"),
     prints("priv.filter-for-children", "the filter holds in children, threads and after exec", SECCOMP, """
 import subprocess, threading
 print(subprocess.run(["grep", "-c", "Seccomp:.2", "/proc/self/status"], capture_output=True, text=True).stdout.strip())
 t = threading.Thread(target=lambda: print(open("/proc/thread-self/status").read().split("Seccomp:")[1].split()[0]))
 t.start(); t.join()
-""", "1\n2\n"),
-    prints("priv.namespaces", "a user namespace with one id", "user_namespace",
+""", "1\n2\n", needs="proc"),
+    prints("priv.cgroup-paths", "the cgroup shows as the root of a hierarchy", "cgroup_namespace",
+           "print({l.rstrip().split(':', 2)[2] for l in open('/proc/self/cgroup')})", "{'/'}\n", needs="proc"),
+    prints("priv.one-id", "a user namespace with one id", "user_namespace",
            "print(len(open('/proc/self/uid_map').read().split()), open('/proc/self/uid_map').read().split()[::2], "
-           "open('/proc/self/setgroups').read().strip())", "3 ['1000', '1'] deny\n"),
+           "open('/proc/self/setgroups').read().strip())", "3 ['1000', '1'] deny\n", needs="proc"),
 ]
 
 BECOMING = [
@@ -57,7 +59,7 @@ for name in ("setfsuid", "setfsgid"):
     except OSError: pass
 print(open("/proc/self/status").read().split("Uid:")[1].split()[3],
       open("/proc/self/status").read().split("Gid:")[1].split()[3])
-""", "1000 1000\n"),
+""", "1000 1000\n", needs="proc"),
     calls("unshare", "unshare of every namespace, alone and together", """
 flags = dict(user=0x10000000, mnt=0x20000, net=0x40000000, pid=0x20000000, uts=0x4000000, ipc=0x8000000,
              cgroup=0x2000000,
@@ -75,7 +77,7 @@ for flag in (0x10000000, 0x20000, 0x40000000, 0x20000000, 0x4000000, 0x8000000, 
 """),
     prints("priv.clone3", "clone3 is unknown, not forbidden, so that threads work", SECCOMP, """
 import threading
-attempt("clone3", call, "clone3", ctypes.create_string_buffer(88), 88)
+attempt("clone3", call, "clone3", ctypes.create_string_buffer(b"\\xff" * 88, 88), 88)
 t = threading.Thread(target=lambda: print("thread")); t.start(); t.join()
 """, "clone3 DENIED ENOSYS\nthread\n"),
     calls("setns", "joining namespaces, by file and by pidfd", """
@@ -83,7 +85,7 @@ for name in sorted(os.listdir("/proc/self/ns")):
     fd = os.open("/proc/self/ns/" + name, os.O_RDONLY); attempt(name, call, "setns", fd, 0)
     attempt(name + " high", call, "setns", fd, 1 << 32); os.close(fd)
 if hasattr(os, "pidfd_open"): attempt("pidfd", call, "setns", os.pidfd_open(os.getpid()), 0x40000000)
-"""),
+""", needs="proc"),
     calls("mount", "mount calls, old and new", """
 libc.mount.argtypes = [ctypes.c_char_p] * 3 + [ctypes.c_ulong, ctypes.c_char_p]
 def mount(*a):
@@ -97,7 +99,7 @@ attempt("umount", call, "umount2", b"/sandbox/main.py", 2); attempt("pivot", cal
 attempt("chroot", os.chroot, "/tmp"); attempt("chroot fd", os.chroot, "/proc/self/cwd")
 attempt("setattr", call, "mount_setattr", -100, b"/", 0, ctypes.create_string_buffer(32), 32)
 attempt("open_tree", call, "open_tree", -100, b"/", 1); attempt("fsopen", call, "fsopen", b"tmpfs", 0)
-attempt("fsconfig", call, "fsconfig", 0, 6, 0, 0, 0); attempt("fsmount", call, "fsmount", 0, 0, 0)
+attempt("fsmount", call, "fsmount", 0, 0, 0)
 attempt("fspick", call, "fspick", -100, b"/", 0)
 attempt("move", call, "move_mount", -100, b"/tmp", -100, b"/sandbox", 0)
 """, ("seccomp", "no_capabilities")),
@@ -116,7 +118,7 @@ for c in (["su", "-c", "id -u"], ["sudo", "-n", "id", "-u"], ["pkexec", "id", "-
         r = subprocess.run(c, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=8)
         if r.stdout.strip() in ("0", "root") or "uid=0" in r.stdout: print(c[0], "OPEN", r.stdout)
 print(os.getuid(), os.geteuid(), open("/proc/mounts").read().count(" / "))
-""", "1000 1000 1\n", seconds=10),
+""", "1000 1000 1\n", seconds=10, needs="proc"),
 ]
 
 SURFACE = [
@@ -134,7 +136,8 @@ attempt("uffd user", call, "userfaultfd", 1); attempt("aio", call, "io_setup", 1
 attempt("vmsplice", call, "vmsplice", 1, b, 0, 0)
 attempt("landlock", call, "landlock_create_ruleset", 0, 0, 1); attempt("remap", call, "remap_file_pages", 0, 0, 0, 0, 0)
 attempt("mbind", call, "mbind", 0, 0, 0, 0, 0, 0); attempt("mempolicy", call, "set_mempolicy", 0, 0, 0)
-attempt("release", call, "process_mrelease", -1, 0)
+attempt("release", call, "process_mrelease", -1, 0); attempt("advice", call, "process_madvise", -1, 0, 0, 0, 0)
+attempt("fsconfig", call, "fsconfig", 0, 6, 0, 0, 0)
 """),
     calls("filter-of-its-own", "filters and listeners that could stall what waits for the run", """
 class Program(ctypes.Structure): _fields_ = [("n", ctypes.c_ushort), ("p", ctypes.c_void_p)]
@@ -237,6 +240,20 @@ print("kept")
 ]
 
 
+def own_namespace(name, layer):
+    """A namespace that is not the one of whoever runs this."""
+    @host("priv.ns-" + name, "a namespace of its own: " + name, layer, "host", "proc")
+    def case(target):
+        inside = target.exec("import os; print(os.readlink('/proc/self/ns/%s'))" % name)["stdout"].strip()
+        check(inside.startswith(name + ":[") and inside != os.readlink("/proc/self/ns/" + name), "it is ours:", inside)
+    return case
+
+
+NAMESPACES = [own_namespace(name, layer) for name, layer in (
+    ("user", "user_namespace"), ("net", "net_namespace"), ("pid", "pid_namespace"), ("mnt", "mount_namespace"),
+    ("ipc", "ipc_namespace"), ("uts", "uts_namespace"), ("cgroup", "cgroup_namespace"))]
+
+
 @host("priv.groups", "no group of the server's but those that its user cannot give up", "user_namespace", "host")
 def groups(target):
     outside = [] if os.geteuid() == 0 else os.getgroups()
@@ -251,4 +268,4 @@ def layers_are_told(target):
     check(set(meta["degraded"]) <= {"proc", "hostname"}, "weaker than allowed:", meta["degraded"])
 
 
-CASES = STATE + BECOMING + SURFACE + [groups, layers_are_told]
+CASES = STATE + NAMESPACES + BECOMING + SURFACE + [groups, layers_are_told]

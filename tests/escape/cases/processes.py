@@ -145,20 +145,21 @@ for f in (lambda: os.setpriority(os.PRIO_PROCESS, 1, 19), lambda: os.sched_setaf
 time.sleep(1.2); print("end")
 """, stdout="end\n", exit_code=0),
     ends("proc.stop-itself", "a run that stops itself meets its deadline", "deadline",
-         "import signal\nos.kill(os.getpid(), signal.SIGSTOP)", timed_out=True, limit="wall_time",
+         "import signal, time\npid = os.getpid()\nif os.fork() == 0: time.sleep(15); os.kill(pid, 9); os._exit(0)\n"
+         "os.kill(pid, signal.SIGSTOP)", timed_out=True, limit="wall_time",
          arguments={"timeout_s": 1}, **KILLED),
     ends("proc.deaf-at-the-deadline", "every signal is ignored", "deadline", """
 import signal, time
 for s in range(1, 65):
     try: signal.signal(s, signal.SIG_IGN)
     except (OSError, ValueError): pass
-while True: time.sleep(1)
+for _ in range(15): time.sleep(1)
 """, timed_out=True, limit="wall_time", seconds=3, arguments={"timeout_s": 1}, **KILLED),
 ]
 
 LOOKING = [
     prints("proc.only-its-own", "only pid 1 and itself are in /proc", (PIDS, "proc"),
-           "print(sorted(int(p) for p in os.listdir('/proc') if p.isdigit()))", "[1, 2]\n"),
+           "print(sorted(int(p) for p in os.listdir('/proc') if p.isdigit()))", "[1, 2]\n", needs="proc"),
     prints("proc.only-its-own-by-signal-0", "no other process answers signal 0, getpgid, getsid or priority", PIDS, """
 own_pids()
 found = set()
@@ -187,8 +188,9 @@ class Vector(ctypes.Structure): _fields_ = [("base", ctypes.c_void_p), ("n", cty
 b = ctypes.create_string_buffer(8); mine = Vector(ctypes.addressof(b), 8); theirs = Vector(0x400000, 8)
 attempt("seize", call, "ptrace", 0x4206, 1, 0, 0)
 attempt("readv", call, "process_vm_readv", 1, ctypes.byref(mine), 1, ctypes.byref(theirs), 1, 0)
-attempt("writev", call, "process_vm_writev", 1, ctypes.byref(mine), 0, ctypes.byref(theirs), 0, 0)
-attempt("kcmp", call, "kcmp", 1, os.getpid(), 0, 0, 0); attempt("madvise", call, "process_madvise", -1, 0, 0, 0, 0)
+nowhere = Vector(8, 8)
+attempt("writev", call, "process_vm_writev", 1, ctypes.byref(mine), 1, ctypes.byref(nowhere), 1, 0)
+attempt("kcmp", call, "kcmp", 1, os.getpid(), 0, 0, 0)
 attempt("pages", call, "move_pages", 1, 0, 0, 0, 0, 0)
 attempt("getfd", lambda: call("pidfd_getfd", os.pidfd_open(1), 0, 0))
 attempt("migrate", call, "migrate_pages", 1, 0, 0, 0)
@@ -206,7 +208,7 @@ ENDS = [
          limit=None, timed_out=False, stdout=""),
     prints("proc.no-core-for-a-handler", "RLIMIT_CORE is 1, or 0 by the host: with a piped core_pattern 0 means yes",
            "rlimits", "import resource\nprint(resource.getrlimit(resource.RLIMIT_CORE) in ((1, 1), (0, 0)))\n"
-           "print(int(open('/proc/self/coredump_filter').read(), 16))", "True\n0\n"),
+           "print(int(open('/proc/self/coredump_filter').read(), 16))", "True\n0\n", needs="proc"),
     ends("proc.kill-itself", "SIGKILL to itself is told as such, not as a limit", "none",
          "print('before', flush=True); os.kill(os.getpid(), 9)", stdout="before\n", limit=None, timed_out=False,
          **KILLED),
@@ -238,7 +240,7 @@ for _ in range(300):
         os._exit(0)
     os.waitpid(pid, 0)
 time.sleep(0.1); print(len([p for p in os.listdir("/proc") if p.isdigit()]))
-""", "2\n"),
+""", "2\n", needs="proc"),
     ends("proc.main-replaced", "the main program becomes another one by exec", "none",
          "os.execv('/bin/sh', ['sh', '-c', 'echo $0; exit 9'])", exit_code=9, stdout="sh\n"),
     ends("proc.main-thread-exits", "the first thread ends before the others", INIT,
@@ -253,7 +255,7 @@ time.sleep(0.1); print(len([p for p in os.listdir("/proc") if p.isdigit()]))
     prints("proc.descriptors", "three descriptors, all of them pipes", "descriptors",
            "ok = []\nfor fd in range(4096):\n    try: os.fstat(fd); ok.append(fd)\n    except OSError: pass\n"
            "print(ok, [os.readlink('/proc/self/fd/%d' % fd).split(':')[0] for fd in ok])",
-           "[0, 1, 2] ['pipe', 'pipe', 'pipe']\n"),
+           "[0, 1, 2] ['pipe', 'pipe', 'pipe']\n", needs="proc"),
 ]
 
 FORGED = json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "text", "text": "forged"}]}})
@@ -307,7 +309,7 @@ def cancelled_run_is_gone(target):
     equal(target.exec("print('next')")["stdout"], "next\n")
 
 
-@host("proc.idle-sandbox-unseen", "the sandbox that waits for the next run is outside of this one", PIDS, "processes")
+@host("proc.idle-sandbox-unseen", "the sandbox that waits for the next run is outside of this one", PIDS, "proc")
 def idle_sandbox_unseen(target):
     s = target.server()
     held = s.start_exec("import os, time\ntime.sleep(0.5)\n"

@@ -35,7 +35,7 @@ except ModuleNotFoundError: print((1, 1))
 names = {v.split(b"=")[0].decode() for v in open("/proc/self/environ", "rb").read().split(b"\\0") if v}
 try: print(sorted(names - set(os.environ)), open("/proc/1/environ", "rb").read(9), "OPEN")
 except OSError: print(sorted(names - set(os.environ)), "no")
-""", "[] no\n"),
+""", "[] no\n", needs="proc"),
     ends("report.killed-says-why", "a kill for memory says memory", "memory_watch",
          "import mmap\nm = mmap.mmap(-1, 512 << 20)\nfor i in range(0, 512 << 20, 4096): m[i] = 1\nprint('OPEN')",
          limit="memory", signal="SIGKILL", timed_out=False, stdout=""),
