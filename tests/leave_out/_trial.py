@@ -52,11 +52,10 @@ class World:
         self.mount_canary(usr_mount)
         LIBC.shmget(0x1ea7e, 4096, 0o1600)
         rlimits = PLAN["policy"].split("# rlimits")[1].split("#")[0]
-        kinds = ("user", "net", "pid", "mnt", "ipc", "uts", "cgroup")
         self.facts = {
             "name": self.name, "host_file": os.path.join(PLAN["directory"], "host-file"),
             "late_file": self.late_mount + "/" + CANARY, "usr_mount": usr_mount,
-            "ns": {kind: os.readlink("/proc/self/ns/" + kind) for kind in kinds},
+            "ns": {kind: os.readlink("/proc/self/ns/" + kind) for kind in ("user", "mnt")},
             "masked": re.findall(r"^masked +(\S+)", PLAN["policy"], re.M),
             "rlimits": {name: [int(soft), int(hard)] for name, soft, hard in
                         re.findall(r"^(\w+) +(\d+) +(\d+)  ", rlimits, re.M)}}

@@ -63,12 +63,12 @@ def beyond(name, policy):
 
 ROWS = (
     Row("ns_user", "ns.user", "REFUSED id_map", ("id_map",), capable=True),
-    Row("ns_net", "ns.net net.abstract-socket-of-the-host", "REFUSED loopback", ("loopback_check",)),
+    Row("ns_net", "priv.ns-net net.abstract-socket-of-the-host", "REFUSED loopback", ("loopback_check",)),
     Row("ns_pid", "proc.only-its-own-by-signal-0 proc.outlive-daemon"),
     Row("ns_mnt", "ns.mnt", "REFUSED root", ("view",)),
-    Row("ns_ipc", "ns.ipc ipc.host_segments"),
-    Row("ns_uts", "ns.uts files.identity"),
-    Row("ns_cgroup", "ns.cgroup"),
+    Row("ns_ipc", "priv.ns-ipc ipc.host_segments"),
+    Row("ns_uts", "priv.ns-uts files.identity"),
+    Row("ns_cgroup", "priv.ns-cgroup"),
     Row("id_map", "priv.ids", "REFUSED pivot_root", None, "the kernel: ids without a map own nothing"),
     Row("id_map_not_root", "priv.ids"),
     # An ordinary user's trial lies in a user namespace already, in which the kernel has wanted it.
@@ -139,8 +139,8 @@ ROWS = (
     Row("seccomp_foreign_abi", "priv.other-tables", possible=has_foreign_abi),
     Row("seccomp_namespaces", "priv.unshare priv.setns"),
     Row("seccomp_clone", "priv.clone-namespaces"),
-    Row("seccomp_mounts", "priv.mount"),
-    Row("seccomp_tracing", "proc.trace-a-child proc.control-pid-1"),
+    Row("seccomp_mounts", "filter.mounts"),
+    Row("seccomp_tracing", "proc.trace-a-child"),
     Row("seccomp_keyrings", "priv.keyrings"),
     Row("seccomp_kernel", "priv.kernel-surface"),
     Row("seccomp_ids", "filter.ids"),
@@ -326,6 +326,7 @@ def choose(folder, steps):
 def starts_without_a_choice(build):
     """What is wrong with a test build that has no file, or one with an unknown name: it must not start."""
     with tempfile.TemporaryDirectory(prefix="mcp-exec-leave-out-") as directory:
+        os.chmod(directory, 0o755)
         shutil.copytree(build, directory + "/build")
         for steps, good in ((None, False), (["no_such_step"], False), ([row.step for row in ROWS], True), ([], True)):
             for folder, program in FOLDERS.items():
