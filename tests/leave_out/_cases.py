@@ -60,13 +60,11 @@ class Case:
 
     env: settings of the server. as_user: the server is started as an ordinary user by root as well.
     judge(world, result): the verdict, where the program cannot say it. fresh: nobody uses the server afterwards.
-    warm: for host, something runs first, so that there surely is a worker.
     """
 
-    def __init__(self, code=None, host=None, env=None, as_user=False, judge=None, fresh=False, timeout_s=30, stdin="",
-                 warm=True):
+    def __init__(self, code=None, host=None, env=None, as_user=False, judge=None, fresh=False, timeout_s=30, stdin=""):
         self.code, self.host, self.env, self.as_user, self.judge = code, host, env or {}, as_user, judge
-        self.fresh, self.timeout_s, self.stdin, self.warm = fresh, timeout_s, stdin, warm
+        self.fresh, self.timeout_s, self.stdin = fresh, timeout_s, stdin
 
 
 CASES = {}
@@ -188,7 +186,7 @@ m = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
 m.write(b"\x53\xb8\x14\x00\x00\x00\xcd\x80\x5b\xc3")   # push rbx; mov eax, 20 (getpid); int 0x80; pop rbx; ret
 said = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(m)))()
 """
-# Capabilities are missing as well, so only the answer tells who refused: bad addresses and numbers are seen by the kernel.
+# Capabilities are missing as well, so only the answer tells who refused: the kernel sees bad addresses and numbers.
 inside("filter.mounts", """
 reached(("EPERM", "mount", BAD, BAD, BAD, 0, 0), ("EPERM", "umount2", BAD, 1 << 20), ("EPERM", "pivot_root", BAD, BAD),
         ("EPERM", "chroot", BAD), ("ENOSYS", "mount_setattr", -1, BAD, 1 << 30, 0, 0),
@@ -312,7 +310,9 @@ STDIN = "what the caller gave" * 100
 
 
 def look_at_seals(world, server, start):
-    """The worker feeds stdin from a blob, which it holds as long as the run lasts."""
+    """The worker feeds stdin from a blob, which it holds as long as the run lasts; output comes back in such blobs."""
+    if server.exec("pass", wait=60).get("isError"):
+        return "BROKEN", "no output is accepted"
     call = start()
     pid = world.find()
     seals = [fcntl.fcntl(fd, F_GET_SEALS) for fd in world.descriptors(server.worker())
@@ -338,18 +338,18 @@ def outlives(pids, seconds):
     return "HELD", ""
 
 
-def leaves_daemon(world, server, start):
-    """The answer says that no process is alive. Without an answer in time the server gives up its worker."""
-    server.answer(start(), 60)
-    return outlives(named(world.name), 0.3)
+def main_program_ends(world, server, start):
+    start()
+    daemon, main = world.find(), world.find("m")
+    os.kill(main, signal.SIGUSR1)
+    return outlives([daemon], 5)
 
 
 inside("end.nothing_left", """
 def stay():
-    os.setsid(); name_itself(FACTS["name"]); os.close(1); os.close(2); os.write(w, b"x"); time.sleep(30)
-r, w = os.pipe()
+    os.setsid(); name_itself(FACTS["name"]); time.sleep(60)
 child(stay)
-os.read(r, 1)""", host=leaves_daemon, timeout_s=3, warm=False)
+wait_for_host(FACTS["name"] + "m")""", host=main_program_ends, fresh=True)
 
 
 def kill_worker(world, server, start):
