@@ -24,7 +24,8 @@ SOURCES  := $(sort $(wildcard $(MODULES:=/*.c)))
 HEADERS  := $(sort $(wildcard $(MODULES:=/*.h)))
 TESTS    := $(sort $(wildcard tests/unit/test_*.c))
 FAKES    := $(sort $(wildcard tests/fake/*.c))
-ALL_C    := $(SOURCES) $(TESTS) $(FAKES) $(wildcard tests/bench/*.c)
+LEAVE_OUT := $(sort $(wildcard tests/leave_out/*.c))
+ALL_C    := $(SOURCES) $(TESTS) $(FAKES) $(wildcard tests/bench/*.c) $(LEAVE_OUT)
 ALL_H    := $(HEADERS) $(wildcard tests/*/*.h)
 
 objects   = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
@@ -165,6 +166,20 @@ $(TEST_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(ARCHIVES)
 $(FAKE_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/fake/%.o $(BUILD)/libcommon.a
 	$(call link,)
 
+# The test build in which steps of set-up can be left out: the objects of the product, and calls that go round by
+# tests/leave_out. Nothing else depends on it, so that it is only made where it is asked for.
+LEFT_SERVER := $(BUILD)/leave-out/bin/mcp-exec
+LEFT_WORKER := $(BUILD)/leave-out/libexec/mcp-exec/mcp-exec-worker
+SERVER_WRAPS := $(filter %/leave_out.c %/wrap_common.c %/wrap_supervisor.c,$(LEAVE_OUT))
+WORKER_WRAPS := $(filter-out %/wrap_supervisor.c,$(LEAVE_OUT))
+wraps = $(shell sed -nE 's/^WRAP.[^,]*, (\w+),.*/-Wl,--wrap=\1/p' $(1))
+
+$(LEFT_SERVER): $(call objects,supervisor/main.c $(SERVER_WRAPS)) $(BUILD)/libsupervisor.a $(BUILD)/libcommon.a
+	$(call link,$(call wraps,$(SERVER_WRAPS)) $(SERVER_LIBS))
+
+$(LEFT_WORKER): $(call objects,worker/main.c $(WORKER_WRAPS)) $(BUILD)/libworker.a $(BUILD)/libpolicy.a $(BUILD)/libcommon.a
+	$(call link,$(call wraps,$(WORKER_WRAPS)) $(WORKER_LIBS))
+
 -include $(patsubst %.o,%.d,$(call objects,$(ALL_C)))
 
 # --- tests ----------------------------------------------------------------------------------------
@@ -172,7 +187,7 @@ $(FAKE_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/fake/%.o $(BUILD)/libcommon.a
 # What these build they build on all processors, unless the caller said otherwise.
 JOBS = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 
-.PHONY: check test demo bench escape
+.PHONY: check test demo bench escape leave-out leave-out-build
 check: everything
 	@tests/run --build $(BUILD) unit $(if $(SAN),,arch)
 
@@ -180,6 +195,11 @@ test:
 	@packaging/deps.sh test
 	@$(MAKE) --no-print-directory $(JOBS) everything
 	@tests/run --build $(BUILD)
+
+leave-out-build: $(LEFT_SERVER) $(LEFT_WORKER)
+
+leave-out: leave-out-build
+	@python3 tests/leave_out/steps.py --table $(BUILD)/leave-out
 
 demo:
 	@packaging/deps.sh build
@@ -278,6 +298,7 @@ help:
 	@echo 'make demo             starts the server, calls its tool once and shows both sides'
 	@echo 'make bench            what a call costs, next to the same program as a plain subprocess'
 	@echo 'make syscalls         how many system calls a program in the sandbox can reach, and which'
+	@echo 'make leave-out        leaves out one step of the sandbox after the other; which test notices?'
 	@echo 'make install          into PREFIX=/usr/local, below DESTDIR when it is given; make uninstall'
 	@echo 'make dist             a source archive that is the same for the same commit'
 	@echo 'make format           clang-format over the sources; format-check only looks'

@@ -1,0 +1,322 @@
+/* wrap_worker - leaves out what worker, init and the program's process do to themselves. */
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/capability.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/fds.h"
+#include "common/frame.h"
+#include "policy/environment.h"
+#include "policy/privilege.h"
+#include "tests/leave_out/leave_out.h"
+#include "worker/inside.h"
+#include "worker/loopback.h"
+#include "worker/report.h"
+#include "worker/run.h"
+#include "worker/watch.h"
+
+#define LONG_MS 600000
+#define LARGE_BYTES (64 * MIB)
+#define PAUSE_US 100000
+
+/* Where this process is. */
+static bool inside;	    /* in a sandbox: builder, init, or what becomes the program */
+static bool started;	    /* init has its program */
+static bool verifying;	    /* privilege_drop_capabilities reads back what is left */
+static unsigned int leader; /* how often setsid was called on the way here */
+static unsigned int masked; /* and sigprocmask */
+
+WRAP(_Noreturn void, inside_main, const struct inside *what, int sock)
+{
+	inside = true;
+	__real_inside_main(what, sock);
+}
+
+WRAP(int, report_take, int sock, int fds[GIVE_FDS])
+{
+	started = true;
+	return __real_report_take(sock, fds);
+}
+
+/* --- namespaces and ids --- */
+
+WRAP(int, unshare, int flags)
+{
+	static const struct {
+		int flag;
+		enum step step;
+	} namespaces[] = {
+		{CLONE_NEWUSER, STEP_ns_user},	   {CLONE_NEWNET, STEP_ns_net},
+		{CLONE_NEWPID, STEP_ns_pid},	   {CLONE_NEWNS, STEP_ns_mnt},
+		{CLONE_NEWIPC, STEP_ns_ipc},	   {CLONE_NEWUTS, STEP_ns_uts},
+		{CLONE_NEWCGROUP, STEP_ns_cgroup},
+	};
+
+	for (size_t i = 0; i < sizeof(namespaces) / sizeof(*namespaces); i++)
+		if (left_out(namespaces[i].step))
+			flags &= ~namespaces[i].flag;
+	return flags ? __real_unshare(flags) : 0;
+}
+
+WRAP(int, fds_write_file, const char *path, const char *text)
+{
+	static const struct {
+		const char *name;
+		enum step step;
+	} files[] = {
+		{"setgroups", STEP_id_setgroups},  {"setgroups", STEP_id_map},
+		{"uid_map", STEP_id_map},	   {"gid_map", STEP_id_map},
+		{"oom_score_adj", STEP_oom_score}, {"coredump_filter", STEP_core_filter},
+	};
+	const char *name = strrchr(path, '/') + 1;
+	const char *outer = strchr(text, ' ');
+	char map[64];
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+		if (!strcmp(name, files[i].name) && left_out(files[i].step))
+			return 0;
+	if (outer && left_out(STEP_id_map_not_root)) {
+		snprintf(map, sizeof(map), "0%s", outer);
+		text = map;
+	}
+	return __real_fds_write_file(path, text);
+}
+
+WRAP(int, sethostname, const char *name, size_t len)
+{
+	return left_out(STEP_hostname) ? 0 : __real_sethostname(name, len);
+}
+
+WRAP(int, loopback_up, void)
+{
+	return left_out(STEP_loopback_check) ? 0 : __real_loopback_up();
+}
+
+/* The worker refuses to be root. */
+WRAP(uid_t, geteuid, void)
+{
+	uid_t uid = __real_geteuid();
+
+	return !inside && uid == 0 && left_out(STEP_worker_not_root) ? UNPRIVILEGED_ID : uid;
+}
+
+/* --- privileges --- */
+
+WRAP(int, cap_set_secbits, unsigned int bits)
+{
+	return left_out(STEP_cap_securebits) ? 0 : __real_cap_set_secbits(bits);
+}
+
+WRAP(int, cap_drop_bound, cap_value_t cap)
+{
+	return left_out(STEP_cap_bounding) ? 0 : __real_cap_drop_bound(cap);
+}
+
+WRAP(int, cap_set_proc, cap_t caps)
+{
+	return left_out(STEP_cap_sets) ? 0 : __real_cap_set_proc(caps);
+}
+
+WRAP(int, cap_reset_ambient, void)
+{
+	return left_out(STEP_cap_ambient) ? 0 : __real_cap_reset_ambient();
+}
+
+WRAP(cap_t, cap_get_proc, void)
+{
+	verifying = left_out(STEP_cap_verify);
+	return __real_cap_get_proc();
+}
+
+WRAP(int, cap_compare, cap_t a, cap_t b)
+{
+	return verifying ? 0 : __real_cap_compare(a, b);
+}
+
+WRAP(int, cap_get_bound, cap_value_t cap)
+{
+	return verifying ? 0 : __real_cap_get_bound(cap);
+}
+
+WRAP(int, cap_get_ambient, cap_value_t cap)
+{
+	return verifying ? 0 : __real_cap_get_ambient(cap);
+}
+
+WRAP(int, privilege_no_new_privs, void)
+{
+	return left_out(inside ? STEP_nnp_init : STEP_nnp_worker) ? 0
+								  : __real_privilege_no_new_privs();
+}
+
+WRAP(int, privilege_undumpable, void)
+{
+	return left_out(inside ? STEP_undumpable_init : STEP_undumpable_worker)
+		       ? 0
+		       : __real_privilege_undumpable();
+}
+
+/* --- limits --- */
+
+WRAP(int, setrlimit, __rlimit_resource_t resource, const struct rlimit *limit)
+{
+	static const struct {
+		int resource;
+		enum step step;
+	} limits[] = {
+		{RLIMIT_CPU, STEP_rlimit_cpu},
+		{RLIMIT_NPROC, STEP_rlimit_nproc},
+		{RLIMIT_NOFILE, STEP_rlimit_nofile},
+		{RLIMIT_FSIZE, STEP_rlimit_fsize},
+		{RLIMIT_STACK, STEP_rlimit_stack},
+		{RLIMIT_DATA, STEP_rlimit_data},
+		{RLIMIT_CORE, STEP_rlimit_core},
+		{RLIMIT_MEMLOCK, STEP_rlimit_memlock},
+		{RLIMIT_MSGQUEUE, STEP_rlimit_msgqueue},
+		{RLIMIT_NICE, STEP_rlimit_nice},
+		{RLIMIT_RTPRIO, STEP_rlimit_rtprio},
+		{RLIMIT_SIGPENDING, STEP_rlimit_sigpending},
+	};
+
+	for (size_t i = 0; inside && i < sizeof(limits) / sizeof(*limits); i++)
+		if ((int)resource == limits[i].resource && left_out(limits[i].step))
+			return 0;
+	return __real_setrlimit(resource, limit);
+}
+
+WRAP(int, sched_setaffinity, pid_t pid, size_t size, const cpu_set_t *set)
+{
+	return left_out(STEP_affinity) ? 0 : __real_sched_setaffinity(pid, size, set);
+}
+
+WRAP(int, setpriority, __priority_which_t which, id_t who, int value)
+{
+	return left_out(STEP_niceness) ? 0 : __real_setpriority(which, who, value);
+}
+
+WRAP(bool, watch_look, struct watch *watch, uint64_t now_us)
+{
+	if (!left_out(STEP_memory_watch))
+		return __real_watch_look(watch, now_us);
+	watch->next_us = now_us + PAUSE_US;
+	return false;
+}
+
+WRAP(int, frame_recv, int sock, struct frame *frame, int fds[FRAME_FDS], enum frame_way way)
+{
+	int r = __real_frame_recv(sock, frame, fds, way);
+
+	if (r == 0 && left_out(STEP_link_end)) {
+		usleep(PAUSE_US);
+		return -EAGAIN;
+	}
+	if (r != 1 || frame->type != FRAME_RUN)
+		return r;
+	if (left_out(STEP_deadline))
+		frame->run.deadline_ms = LONG_MS;
+	if (left_out(STEP_output_cap))
+		frame->run.output_max_bytes = LARGE_BYTES;
+	return r;
+}
+
+/* --- what is inherited --- */
+
+WRAP(int, fds_close_all_but, const int *keep, size_t n)
+{
+	return inside && left_out(STEP_close_inherited) ? 0 : __real_fds_close_all_but(keep, n);
+}
+
+WRAP(int, socketpair, int domain, int type, int protocol, int pair[2])
+{
+	if (left_out(STEP_cloexec_report))
+		type &= ~SOCK_CLOEXEC;
+	return __real_socketpair(domain, type, protocol, pair);
+}
+
+WRAP(ssize_t, recvmsg, int sock, struct msghdr *message, int flags)
+{
+	if (inside && left_out(STEP_cloexec_received))
+		flags &= ~MSG_CMSG_CLOEXEC;
+	return __real_recvmsg(sock, message, flags);
+}
+
+/* The worker's own, in memory that can be freed the same way. */
+WRAP(char **, environment_build, const struct limits *limits, const char *user_base,
+     const char *bin_dir)
+{
+	char **copy;
+	size_t n = 0;
+
+	if (!left_out(STEP_environment))
+		return __real_environment_build(limits, user_base, bin_dir);
+	while (environ[n])
+		n++;
+	copy = calloc(n + 1, sizeof(*copy));
+	for (size_t i = 0; copy && i < n; i++)
+		copy[i] = strdup(environ[i]);
+	return copy;
+}
+
+WRAP(__sighandler_t, signal, int number, __sighandler_t handler)
+{
+	return inside && left_out(STEP_signals) ? SIG_DFL : __real_signal(number, handler);
+}
+
+/* The first time inside is the reset. */
+WRAP(int, sigprocmask, int how, const sigset_t *set, sigset_t *before)
+{
+	if (inside && masked++ == 0 && left_out(STEP_signal_mask))
+		return 0;
+	return __real_sigprocmask(how, set, before);
+}
+
+/* First init's, then the program's. */
+WRAP(pid_t, setsid, void)
+{
+	if (inside && left_out(leader++ == 0 ? STEP_session_init : STEP_session_program))
+		return getpid();
+	return __real_setsid();
+}
+
+WRAP(mode_t, umask, mode_t mask)
+{
+	return left_out(STEP_umask) ? mask : __real_umask(mask);
+}
+
+/* --- the end --- */
+
+WRAP(int, kill, pid_t pid, int number)
+{
+	return number == SIGKILL && left_out(STEP_kill) ? 0 : __real_kill(pid, number);
+}
+
+/* When the main program has ended. */
+WRAP(_Noreturn void, _exit, int status)
+{
+	while (inside && started && status == 0 && left_out(STEP_init_exit))
+		pause();
+	__real__exit(status);
+}
+
+WRAP(void, run_kill, struct run *run, struct sandbox *sandbox, enum frame_flag reason)
+{
+	if (reason != FRAME_CANCELLED || !left_out(STEP_cancel))
+		__real_run_kill(run, sandbox, reason);
+}
+
+WRAP(int, ppoll, struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask)
+{
+	struct pollfd none = {.fd = -1};
+
+	if (inside && started && left_out(STEP_lifeline))
+		return __real_ppoll(&none, 1, timeout, mask);
+	return __real_ppoll(fds, n, timeout, mask);
+}
