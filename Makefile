@@ -60,7 +60,7 @@ define newline
 endef
 space := $(empty) $(empty)
 PROBED := $(BUILD)/flags-$(subst /,_,$(subst $(space),_,$(CC))).mk
-NEEDS_NO_COMPILER := clean help test demo dist format format-check uninstall test-container test-vm
+NEEDS_NO_COMPILER := clean help test demo dist format format-check uninstall test-container test-vm roots test-pythons
 ifneq ($(filter-out $(NEEDS_NO_COMPILER),$(or $(MAKECMDGOALS),all)),)
 include $(PROBED)
 endif
@@ -171,6 +171,19 @@ test:
 	@$(MAKE) --no-print-directory $(JOBS) everything
 	@tests/run --build $(BUILD)
 
+# The programs for root file systems of other releases, whose C library may be older: they bring their own, see
+# tests/pythons/_enter.sh.
+BUNDLED := -Wl,--dynamic-linker=/opt/mcp-exec/lib/loader -Wl,--disable-new-dtags -Wl,-rpath=/opt/mcp-exec/lib
+.PHONY: roots test-pythons
+roots:
+	@$(MAKE) --no-print-directory BUILD=build/pythons 'LDFLAGS=$(BUNDLED)' all
+	@python3 tests/pythons/_roots.py
+
+test-pythons:
+	@packaging/deps.sh test
+	@$(MAKE) --no-print-directory $(JOBS) everything
+	@tests/run --build $(BUILD) pythons
+
 demo:
 	@packaging/deps.sh build
 	@$(MAKE) --no-print-directory $(JOBS) $(SERVER) $(WORKER)
@@ -255,6 +268,7 @@ help:
 	@echo 'make                  builds the programs into build/'
 	@echo 'make check            unit and architecture tests: seconds, no root, no network'
 	@echo 'make test             every test; installs what it needs first'
+	@echo 'make test-pythons       key programs under the Pythons of other Debian releases; needs root'
 	@echo 'make demo             starts the server, calls its tool once and shows both sides'
 	@echo 'make bench            what a call costs, next to the same program as a plain subprocess'
 	@echo 'make install          into PREFIX=/usr/local, below DESTDIR when it is given; make uninstall'

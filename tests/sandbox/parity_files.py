@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Files, archives, databases, the clock and what Python says about itself: the same as under plain `python3 main.py`."""
+"""Files, archives, databases, clocks, and what Python says of itself: the same as under plain `python3 main.py`."""
 from _parity import rows, same_and_good
 from _sandbox import nothing_left
 from mcp import cases, main
@@ -172,7 +172,7 @@ ITSELF = [
      "open('main.py').read())"),
     ("frames_and_code", "import dis, sys, traceback\ndef f(): return [x.name for x in traceback.extract_stack()]\n"
      "print(f(), f.__code__.co_filename, sys._getframe().f_code.co_name)\ndis.dis(lambda x: x + 1)"),
-    ("modules", "import importlib, os, sys\nos.mkdir('p'); open('p/__init__.py', 'w').write('from . import q'); "
+    ("modules", "import importlib.util, os, sys\nos.mkdir('p'); open('p/__init__.py', 'w').write('from . import q'); "
      "open('p/q.py', 'w').write('print(__name__, __package__)'); import p; importlib.reload(p.q); print(p.__path__, "
      "p.q.__cached__.endswith('.pyc'), os.path.isdir('p/__pycache__'), importlib.util.find_spec('json').origin)"),
     ("a_module_that_is_like_a_standard_one", "open('random.py', 'w').write('x = 1')\nimport random\n"
