@@ -152,8 +152,8 @@ have-cmocka:
 $(TEST_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(ARCHIVES)
 	$(call link,$(SERVER_LIBS) $(WORKER_LIBS) -lcmocka)
 
-$(FAKE_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/fake/%.o $(BUILD)/libcommon.a
-	$(call link,)
+$(FAKE_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/fake/%.o $(BUILD)/libsupervisor.a $(BUILD)/libcommon.a
+	$(call link,$(SERVER_LIBS))
 
 -include $(patsubst %.o,%.d,$(call objects,$(ALL_C)))
 

@@ -2,8 +2,8 @@
 #
 # usage: unshare --mount --propagation private sh _enter.sh ROOT BUILD NATIVE TESTS COMMAND...
 #
-# pivot_root, for in a chroot no user namespace can be made: user_namespaces(7). The programs bring the C library and the
-# loader that they were linked for; the root's own may be older.
+# pivot_root, for in a chroot no user namespace can be made: user_namespaces(7). The programs bring the C library and
+# the loader that they were linked for; the root's own may be older.
 set -eu
 root=$1 build=$2 native=$3 tests=$4
 shift 4

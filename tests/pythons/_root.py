@@ -30,7 +30,8 @@ def _execute(release, prefix, program):
     """Exit code and TAP of a test program in the root of a release."""
     command = ["unshare", "--mount", "--propagation", "private", "sh", os.path.join(HERE, "_enter.sh"),
                _roots.place(release), BUILD, NATIVE, TESTS] + prefix
-    command += ["/usr/bin/python3", "/opt/tests/sandbox/%s.py" % program] + list(PROGRAMS[program] + LEFT_OUT.get((release, program), ()))
+    command += ["/usr/bin/python3", "/opt/tests/sandbox/%s.py" % program]
+    command += PROGRAMS[program] + LEFT_OUT.get((release, program), ())
     env = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8",
            "MCP_EXEC_BIN": "/opt/mcp-exec/bin/mcp-exec", "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=LIMIT_S,

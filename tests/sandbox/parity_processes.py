@@ -247,7 +247,8 @@ SOCKETS = [(label, "import select, socket, threading\n" + body) for label, body 
     ("xmlrpc", "import xmlrpc.client, xmlrpc.server\ns = xmlrpc.server.SimpleXMLRPCServer(('127.0.0.1', 0), "
      "logRequests=False); s.register_function(pow)\nthreading.Thread(target=s.serve_forever, daemon=True).start(); "
      "print(xmlrpc.client.ServerProxy('http://127.0.0.1:%d' % s.server_address[1]).pow(2, 5)); s.shutdown()"),
-    ("names", "def tried(f, *a):\n    try: return f(*a)\n    except OSError as e: return type(e)\nprint(socket.gethostbyname('localhost'), tried(socket.getservbyname, 'http'), socket.getaddrinfo('127.0.0.1', "
+    ("names", "def tried(f, *a):\n    try: return f(*a)\n    except OSError as e: return type(e)\n"
+     "print(socket.gethostbyname('localhost'), tried(socket.getservbyname, 'http'), socket.getaddrinfo('127.0.0.1', "
      "80, type=1)[0][4], socket.inet_pton(10, '::1')[-1], tried(socket.getprotobyname, 'tcp'))"),
     ("passing_descriptors", "import array, os\na, b = socket.socketpair(); r, w = os.pipe(); socket.send_fds(a, "
      "[b'x'], [w]); f = socket.recv_fds(b, 9, 1)[1][0]; os.write(f, b'through'); print(os.read(r, 9))"),
