@@ -1,8 +1,8 @@
 /* fake_server - writes the result of a run for every output that it reads, without a run.
  *
- * stdin: records of four numbers of 32 bits in the machine's byte order (whether stdout and stderr were cut, their bytes)
- * and then the bytes. stdout: for each record one line, the JSON of a tool result. tests/integration/results.py reads it
- * strictly.
+ * stdin: records of four numbers of 32 bits in the machine's byte order (whether stdout and stderr
+ * were cut, their bytes) and then the bytes. stdout: for each record one line, the JSON of a tool
+ * result. tests/integration/results.py reads it strictly.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -32,7 +32,7 @@ def random_output(rnd):
 
 
 def is_begun(tail):
-    """Whether more bytes can make one character of these. The incremental decoder of Python says so of surrogates too."""
+    """Whether more bytes can make one character of these; an incremental decoder says so of surrogates too."""
     for missing in (b"\x80", b"\xbf", b"\x80\x80", b"\xbf\x80", b"\x80\x80\x80", b"\xbf\x80\x80"):
         try:
             if len((tail + missing).decode("utf-8")) == 1:
