@@ -61,7 +61,7 @@ define newline
 endef
 space := $(empty) $(empty)
 PROBED := $(BUILD)/flags-$(subst /,_,$(subst $(space),_,$(CC))).mk
-NEEDS_NO_COMPILER := clean help test demo dist format format-check uninstall test-container test-vm
+NEEDS_NO_COMPILER := clean help test demo dist format format-check uninstall test-container test-vm roots test-pythons
 ifneq ($(filter-out $(NEEDS_NO_COMPILER),$(or $(MAKECMDGOALS),all)),)
 include $(PROBED)
 endif
@@ -163,8 +163,8 @@ have-cmocka:
 $(TEST_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(ARCHIVES)
 	$(call link,$(SERVER_LIBS) $(WORKER_LIBS) -lcmocka)
 
-$(FAKE_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/fake/%.o $(BUILD)/libcommon.a
-	$(call link,)
+$(FAKE_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/fake/%.o $(BUILD)/libsupervisor.a $(BUILD)/libcommon.a
+	$(call link,$(SERVER_LIBS))
 
 # The test build in which steps of set-up can be left out: the objects of the product, and calls that go round by
 # tests/leave_out. Nothing else depends on it, so that it is only made where it is asked for.
@@ -174,7 +174,7 @@ SERVER_WRAPS := $(filter %/leave_out.c %/wrap_common.c %/wrap_supervisor.c,$(LEA
 WORKER_WRAPS := $(filter-out %/wrap_supervisor.c,$(LEAVE_OUT))
 wraps = $(shell sed -nE 's/^WRAP.[^,]*, (\w+),.*/-Wl,--wrap=\1/p' $(1))
 
-$(LEFT_SERVER): $(call objects,supervisor/main.c $(SERVER_WRAPS)) $(BUILD)/libsupervisor.a $(BUILD)/libcommon.a
+$(LEFT_SERVER): $(call objects,supervisor/main.c $(SERVER_WRAPS)) $(BUILD)/libsupervisor.a $(BUILD)/libpolicy.a $(BUILD)/libcommon.a
 	$(call link,$(call wraps,$(SERVER_WRAPS)) $(SERVER_LIBS))
 
 $(LEFT_WORKER): $(call objects,worker/main.c $(WORKER_WRAPS)) $(BUILD)/libworker.a $(BUILD)/libpolicy.a $(BUILD)/libcommon.a
@@ -200,6 +200,19 @@ leave-out-build: $(LEFT_SERVER) $(LEFT_WORKER)
 
 leave-out: leave-out-build
 	@python3 tests/leave_out/steps.py --table $(BUILD)/leave-out
+
+# The programs for root file systems of other releases, whose C library may be older: they bring their own, see
+# tests/pythons/_enter.sh.
+BUNDLED := -Wl,--dynamic-linker=/opt/mcp-exec/lib/loader -Wl,--disable-new-dtags -Wl,-rpath=/opt/mcp-exec/lib
+.PHONY: roots test-pythons
+roots:
+	@$(MAKE) --no-print-directory BUILD=build/pythons 'LDFLAGS=$(BUNDLED)' all
+	@python3 tests/pythons/_roots.py
+
+test-pythons:
+	@packaging/deps.sh test
+	@$(MAKE) --no-print-directory $(JOBS) everything
+	@tests/run --build $(BUILD) pythons
 
 demo:
 	@packaging/deps.sh build
@@ -295,6 +308,7 @@ help:
 	@echo 'make check            unit and architecture tests: seconds, no root, no network'
 	@echo 'make test             every test; installs what it needs first'
 	@echo 'make escape           attacks on the sandbox, one line each; ESCAPE="net.*" selects some'
+	@echo 'make test-pythons       key programs under the Pythons of other Debian releases; needs root'
 	@echo 'make demo             starts the server, calls its tool once and shows both sides'
 	@echo 'make bench            what a call costs, next to the same program as a plain subprocess'
 	@echo 'make syscalls         how many system calls a program in the sandbox can reach, and which'

@@ -97,6 +97,12 @@ static bool is_os_error(struct line line, const char *class, int number)
 	return at < line.len && line.text[at] == ']' && value == number;
 }
 
+/* mmap and fork have no MemoryError: they say what the kernel said. */
+static bool is_memory_refusal(struct line line)
+{
+	return is_memory_error(line) || is_os_error(line, "OSError", ENOMEM);
+}
+
 /* Python 3.13 may not have the memory to print the traceback of a MemoryError; its C code then says what it met. */
 static bool lost_for_memory(const struct blob_view *view, struct line line)
 {
@@ -132,7 +138,7 @@ static const char *limit_of_failure(const struct outcome *outcome)
 
 	if (met_cpu_time(done))
 		return "cpu_time";
-	if ((done->flags & FRAME_MEMORY_KILLED) || is_memory_error(line) ||
+	if ((done->flags & FRAME_MEMORY_KILLED) || is_memory_refusal(line) ||
 	    lost_for_memory(&outcome->err, line))
 		return "memory";
 	if (met_processes(&outcome->err, line))

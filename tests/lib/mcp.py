@@ -479,14 +479,16 @@ def _run_one(name, test):
 
 
 def main(namespace=None):
-    """Runs the functions named test_*, or those whose name contains an argument, and exits 0 when all are good."""
+    """Runs the functions named test_*, or those whose name contains an argument and none that stands behind a "-", and
+    exits 0 when all are good."""
     if not os.access(BINARY, os.X_OK):
         print("Bail out! no binary at " + BINARY)
         sys.exit(1)
     signal.signal(signal.SIGALRM, _alarm)
-    words = sys.argv[1:]
+    words = [w for w in sys.argv[1:] if not w.startswith("-")]
+    without = [w[1:] for w in sys.argv[1:] if w.startswith("-")]
     tests = [(n, t) for n, t in _tests(namespace or sys.modules["__main__"].__dict__)
-             if not words or any(w in n for w in words)]
+             if (not words or any(w in n for w in words)) and not any(w in n for w in without)]
     print("1..%d" % len(tests), flush=True)
     results = [_run_one(name, test) for name, test in tests]
     sys.exit(0 if results and all(results) else 1)

@@ -37,8 +37,8 @@ ENDS = [
     ("child_by_signal", "import os, subprocess; print(subprocess.run(['sh', '-c', 'kill -9 $$']).returncode)",
      dict(exit_code=0, signal=None, stdout="-9\n")),
     ("deep_recursion", "def f(n): return f(n + 1)\nf(0)", dict(exit_code=1, limit=None, stderr=R("RecursionError"))),
-    ("syntax_error", "x = (\n", dict(exit_code=1, stdout="", stderr=R(r'File "/sandbox/main.py", line 1\n    x = \(\n '
-                                                                      r'+\^'))),
+    ("syntax_error", "x = (\n", dict(exit_code=1, stdout="", stderr=R(r'File "/sandbox/main.py", line \d\n'
+                                                                      r'.*\n +\^\nSyntaxError'))),
     ("nul_in_code", "print(1)\0\nprint(2)", dict(exit_code=1, stdout="", stderr=R("SyntaxError"))),
     ("main_exec", "import os, sys; os.execv('/bin/sh', ['sh', '-c', 'echo $0; exit 9'])", dict(exit_code=9,
                                                                                                stdout="sh\n")),

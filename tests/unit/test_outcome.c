@@ -82,6 +82,7 @@ static void test_infers_limits_from_the_last_line_of_a_traceback(void **state)
 		 TRACEBACK "numpy.core._exceptions._ArrayMemoryError: Unable to allocate 8 GiB\n"},
 		{"memory", 1, 0, 0,
 		 TRACEBACK "numpy._core._exceptions._ArrayMemoryError: Unable to allocate 8 GiB\n"},
+		{"memory", 1, 0, 0, TRACEBACK "OSError: [Errno 12] Cannot allocate memory\n"},
 		{"processes", 1, 0, 0,
 		 TRACEBACK
 		 "    os.fork()\nBlockingIOError: [Errno 11] Resource temporarily unavailable\n"},
@@ -105,6 +106,8 @@ static void test_is_not_taken_in_by_similar_lines(void **state)
 		{NULL, 1, 0, 0, "object type name: ValueError\nlost sys.stderr\n"},
 		{NULL, 1, 0, 0, "OSError: [Errno 2] No such file\n"},
 		{NULL, 1, 0, 0, "OSError: [Errno 288] x\n"},
+		{NULL, 1, 0, 0, "OSError: [Errno 1] Operation not permitted\n"},
+		{NULL, 1, 0, 0, "OSError: [Errno 122] x\n"},
 		{NULL, 1, 0, 0, "OSError: [Errno 28"},
 		{NULL, 1, 0, 0, "BlockingIOError: [Errno 28] x\n"},
 		{NULL, 1, 0, 0, TRACEBACK "    s.recv(1)\nBlockingIOError: [Errno 11] x\n"},

@@ -1,0 +1,7 @@
+#!/usr/bin/env python3
+"""Key programs under the Python of Debian 11."""
+import sys
+
+from _root import main
+
+sys.exit(main("11"))

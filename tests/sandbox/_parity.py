@@ -1,0 +1,97 @@
+"""Shared by parity*.py: a program that runs in the sandbox, and outside by the same interpreter, must give the same.
+
+Outside it runs as an ordinary user with the variables that a run has, so that only what the sandbox itself changes can
+make a difference.
+"""
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+from _sandbox import check, equal, printed, run
+
+# Whom the program is outside when the test is root, so that files refuse it what they refuse an ordinary user.
+ORDINARY_ID = 65533
+LIMIT_S = 60
+
+_found = []
+
+
+def python():
+    """The interpreter that runs use."""
+    if not _found:
+        _found.append(printed("import sys; print(sys.executable)").strip())
+    return _found[0]
+
+
+def _environment(directory):
+    cache = os.path.join(directory, "..", "cache")
+    return {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": directory, "LANG": "C.UTF-8", "USER": "sandbox",
+            "LOGNAME": "sandbox", "PYTHONUNBUFFERED": "1", "XDG_CACHE_HOME": cache, "MPLCONFIGDIR": cache,
+            "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+def _become_ordinary():
+    """In the child, where root is the parent: its pipes too belong to who it is then."""
+    os.umask(0o22)
+    if os.geteuid() == 0:
+        for fd in range(3):
+            os.fchown(fd, ORDINARY_ID, ORDINARY_ID)
+        os.setgroups([])
+        os.setresgid(ORDINARY_ID, ORDINARY_ID, ORDINARY_ID)
+        os.setresuid(ORDINARY_ID, ORDINARY_ID, ORDINARY_ID)
+
+
+def outside(code, stdin=b""):
+    """What plain python gives. The directory lies elsewhere, so its path is made the same."""
+    base = tempfile.mkdtemp(prefix="parity", dir="/tmp")
+    try:
+        directory = os.path.join(os.path.realpath(base), "sandbox")
+        os.mkdir(directory)
+        with open(os.path.join(directory, "main.py"), "wb") as file:
+            file.write(code.encode("utf-8"))
+        if os.geteuid() == 0:
+            for path in (base, directory, os.path.join(directory, "main.py")):
+                os.chown(path, ORDINARY_ID, ORDINARY_ID)
+        done = subprocess.run([python(), "main.py"], cwd=directory, input=stdin, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=LIMIT_S, env=_environment(directory),
+                              start_new_session=True, preexec_fn=_become_ordinary)
+    finally:
+        shutil.rmtree(base)
+    out, err = (text.decode("utf-8", "replace").replace(directory, "/sandbox") for text in (done.stdout, done.stderr))
+    return {"stdout": out, "stderr": err, "exit_code": done.returncode}
+
+
+def neutral(text):
+    """Addresses of objects, numbers of threads and of processes are nobody's contract."""
+    return re.sub(r"0x[0-9a-f]{6,}|Thread-\d+|\bpid \d+|pid=\d+", "#", text)
+
+
+def same(code, stdin=""):
+    """Checks that a program does inside what it does outside, and returns its result."""
+    python()   # asks the server, which only one thread may do
+    with ThreadPoolExecutor(1) as pool:
+        plain = pool.submit(outside, code, stdin.encode())
+        got = run(code, wait=LIMIT_S, timeout_s=LIMIT_S, stdin=stdin)
+        want = plain.result()
+    for stream in ("stdout", "stderr"):
+        equal(neutral(got[stream]), neutral(want[stream]), stream)
+    equal(got["exit_code"], max(want["exit_code"], -1), "exit code")
+    check((want["exit_code"] < 0) == bool(got["signal"]), "signal", got)
+    equal(got["truncated"], False, "truncated")
+    return got
+
+
+def same_and_good(code, stdin=""):
+    """The same, for a program that must not fail: two that fail alike would be equal too."""
+    got = same(code, stdin)
+    equal(got["exit_code"], 0, got["stderr"][-600:])
+    check(got["stdout"] or got["stderr"], "printed nothing")
+    return got
+
+
+def rows(programs):
+    """A table of (label, code) and (label, code, stdin) for cases()."""
+    return [row if len(row) == 3 else row + ("",) for row in programs]
