@@ -91,6 +91,11 @@
 #define ALLOW_IOCTL(request)                                                                       \
 	ALLOW_IF("ioctl", "asks or sets what concerns this descriptor only", EQUAL(1, request))
 #define ALLOW_FCNTL(command) ALLOW_IF("fcntl", "what was opened can be used", EQUAL(1, command))
+/* The kernel reads the low half of a request or an option only. */
+#define REFUSE_IOCTL(request, reason)                                                              \
+	REFUSE_IF("ioctl", EPERM, reason, MASKED(1, 0xffffffffULL, request))
+#define REFUSE_PRCTL(option, reason)                                                               \
+	REFUSE_IF("prctl", EPERM, reason, MASKED(0, 0xffffffffULL, option))
 #define ALLOW_PRCTL(option)                                                                        \
 	ALLOW_IF("prctl", "asks or sets what concerns this process only", EQUAL(0, option))
 
@@ -141,7 +146,6 @@ static const struct filter_rule rules[] = {
 	ALLOW("fchmod", "files, by path or descriptor; the view decides which"),
 	ALLOW("fchmodat", "files, by path or descriptor; the view decides which"),
 	ALLOW("chown", "files, by path or descriptor; the view decides which"),
-	ALLOW("fchownat", "files, by path or descriptor; the view decides which"),
 	ALLOW("umask", "files, by path or descriptor; the view decides which"),
 	ALLOW("truncate", "files, by path or descriptor; the view decides which"),
 	ALLOW("ftruncate", "files, by path or descriptor; the view decides which"),
@@ -170,6 +174,7 @@ static const struct filter_rule rules[] = {
 	ALLOW("getpgrp", "processes and threads of its own"),
 	ALLOW("getpgid", "processes and threads of its own"),
 	ALLOW("setpgid", "processes and threads of its own"),
+	ALLOW("getsid", "processes and threads of its own"),
 	ALLOW("setsid", "processes and threads of its own"),
 	ALLOW("set_tid_address", "processes and threads of its own"),
 	ALLOW("set_robust_list", "processes and threads of its own"),
@@ -290,6 +295,22 @@ static const struct filter_rule rules[] = {
 	REFUSE_QUIETLY_IF("ioctl", ENOTSUP,
 			  "Python 3.14 copies files otherwise then, but not after ENOTTY",
 			  EQUAL(1, FICLONE)),
+	REFUSE_IOCTL(TIOCSTI, "types into a terminal"),
+	REFUSE_IOCTL(TIOCLINUX, "as TIOCSTI"),
+	REFUSE_IOCTL(TIOCSCTTY, "takes a terminal"),
+	REFUSE_IOCTL(TIOCCONS, "as TIOCSCTTY"),
+	REFUSE_IOCTL(TIOCSETD, "loads a line discipline"),
+	REFUSE_IOCTL(SIOCSIFFLAGS, "changes an interface"),
+	REFUSE_IOCTL(SIOCSIFADDR, "as SIOCSIFFLAGS"),
+	REFUSE_IOCTL(SIOCSIFMTU, "as SIOCSIFFLAGS"),
+	REFUSE_IOCTL(SIOCADDRT, "as SIOCSIFFLAGS"),
+	REFUSE_IOCTL(SIOCSARP, "as SIOCSIFFLAGS"),
+	REFUSE_IOCTL(SIOCBRADDBR, "as SIOCSIFFLAGS"),
+	REFUSE_IOCTL(SIOCETHTOOL, "as SIOCSIFFLAGS"),
+	REFUSE_IOCTL(FS_IOC_SETFLAGS, "attributes of files outlive a run"),
+	REFUSE_IOCTL(FS_IOC_FSSETXATTR, "as FS_IOC_SETFLAGS"),
+	REFUSE_IOCTL(FIFREEZE, "stops a file system"),
+	REFUSE_IOCTL(FITRIM, "as FIFREEZE"),
 	REFUSE_QUIETLY("ioctl", ENOTTY, "what the kernel says of a request the file does not know"),
 	REFUSE_QUIETLY("copy_file_range", EXDEV, "as FICLONE"),
 
@@ -305,6 +326,14 @@ static const struct filter_rule rules[] = {
 	ALLOW_PRCTL(PR_SET_CHILD_SUBREAPER),
 	ALLOW_PRCTL(PR_SET_THP_DISABLE),
 	ALLOW_PRCTL(PR_SET_VMA),
+	REFUSE_PRCTL(PR_SET_SECCOMP, "as seccomp"),
+	REFUSE_PRCTL(PR_SET_DUMPABLE, "what the worker may see of a run is not its choice"),
+	REFUSE_PRCTL(PR_SET_PTRACER, "as ptrace"),
+	REFUSE_PRCTL(PR_SET_MM, "as ptrace"),
+	REFUSE_PRCTL(PR_SET_KEEPCAPS, "as capset"),
+	REFUSE_PRCTL(PR_SET_SECUREBITS, "as capset"),
+	REFUSE_PRCTL(PR_CAPBSET_DROP, "as capset"),
+	REFUSE_PRCTL(PR_CAP_AMBIENT, "as capset"),
 	REFUSE_QUIETLY("prctl", EINVAL, "what the kernel says of an option that it does not know"),
 
 	ALLOW_IF("mknod", "named pipes", MASKED(1, S_IFMT, S_IFIFO)),
@@ -360,7 +389,6 @@ static const struct filter_rule rules[] = {
 	REFUSE("timerfd_create", ENOSYS, "kernel attack surface; there are other timers"),
 	REFUSE_QUIETLY("timer_create", ENOSYS, "timeout takes alarm then"),
 	REFUSE("getitimer", ENOSYS, "kernel attack surface; setitimer tells the same"),
-	REFUSE("getsid", ENOSYS, "kernel attack surface; nothing asks for it"),
 	REFUSE("pidfd_send_signal", ENOSYS, "kernel attack surface; kill does the same here"),
 
 	REFUSE("unshare", EPERM, "a nested user namespace has every capability in it"),
@@ -390,8 +418,8 @@ static const struct filter_rule rules[] = {
 	REFUSE("setresuid", EPERM, "as setuid"),
 	REFUSE("setresgid", EPERM, "as setuid"),
 	REFUSE("setgroups", EPERM, "as setuid"),
-	REFUSE_QUIETLY("fchown", EPERM,
-		       "as setuid; chown and fchownat keep what is, which is all they can"),
+	REFUSE_QUIETLY("fchown", EPERM, "as setuid; chown keeps what is, which is all it can"),
+	REFUSE_QUIETLY("fchownat", EPERM, "as fchown"),
 	REFUSE_QUIETLY("lchown", EPERM, "as fchown"),
 	REFUSE("personality", EPERM, "kernel attack surface; it turns off the randomized layout"),
 	REFUSE("capset", EPERM, "there is no capability to set"),

@@ -17,7 +17,7 @@ from mcp import PATIENCE, Timeout, until  # noqa: E402
 
 WALLS = ("user_namespace", "net_namespace", "pid_namespace", "mount_namespace", "ipc_namespace", "uts_namespace",
          "cgroup_namespace", "read_only_system", "workspace", "rlimits", "memory_watch", "cpu_affinity",
-         "no_capabilities", "no_new_privs", "seccomp", "init", "proc", "hostname")
+         "no_capabilities", "no_new_privs", "seccomp", "init", "proc", "hostname", "landlock")
 OTHERS = ("protocol", "environment", "descriptors", "capture", "queue", "deadline", "supervisor", "none")
 DENIED = ("EPERM", "EACCES", "ENOSYS", "EROFS", "ENOENT")
 

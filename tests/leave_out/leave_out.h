@@ -58,6 +58,7 @@
 	X(pivot)                                                                                   \
 	X(old_root)                                                                                \
 	X(seal)                                                                                    \
+	X(landlock)                                                                                \
 	X(rlimit_cpu)                                                                              \
 	X(rlimit_nproc)                                                                            \
 	X(rlimit_nofile)                                                                           \
@@ -83,6 +84,8 @@
 	X(undumpable_early)                                                                        \
 	X(undumpable_late)                                                                         \
 	X(seccomp)                                                                                 \
+	X(seccomp_worker)                                                                          \
+	X(seccomp_supervisor)                                                                      \
 	X(seccomp_default)                                                                         \
 	X(seccomp_foreign_abi)                                                                     \
 	X(seccomp_namespaces)                                                                      \
@@ -102,6 +105,7 @@
 	X(seccomp_prlimit)                                                                         \
 	X(seccomp_memory)                                                                          \
 	X(seccomp_uncounted)                                                                       \
+	X(seccomp_needless)                                                                        \
 	X(seccomp_personality)                                                                     \
 	X(seccomp_filters)                                                                         \
 	X(close_inherited)                                                                         \

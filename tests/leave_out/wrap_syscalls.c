@@ -4,6 +4,7 @@
 #include <seccomp.h>
 #include <string.h>
 
+#include "policy/confine.h"
 #include "policy/syscalls.h"
 #include "tests/leave_out/leave_out.h"
 
@@ -45,6 +46,8 @@ static const struct {
 	 {"io_uring_setup", "io_uring_enter", "io_uring_register", "inotify_init", "inotify_init1",
 	  "inotify_add_watch"}},
 	{STEP_seccomp_personality, {"personality", "arch_prctl"}},
+	{STEP_seccomp_needless,
+	 {"timerfd_create", "timer_create", "getitimer", "pidfd_send_signal"}},
 	{STEP_seccomp_filters, {"seccomp"}},
 };
 
@@ -70,29 +73,58 @@ static bool is_opened(const char *name)
 	return false;
 }
 
-/* The rows of the table; those of an opened call say what the default says, and a row that allows it comes behind the
- * last. The result is the caller's until the next call, which is all that the callers need. */
-WRAP(const struct syscall_rule *, syscalls_rule, size_t i)
+const struct filter_rule *__real_syscalls_rule(size_t i);
+
+/* Whether a row before i is of the same call. */
+static bool is_repeated(size_t i, const char *name)
 {
-	static struct syscall_rule row;
-	const struct syscall_rule *rule = __real_syscalls_rule(i);
+	for (size_t k = 0; k < i; k++)
+		if (!strcmp(__real_syscalls_rule(k)->name, name))
+			return true;
+	return false;
+}
+
+/* The rows of the table; the first one of an opened call allows it, the others become rows of a call that is none, and
+ * opened calls without a row come behind the last. The result is the caller's until the next call, which is all that the
+ * callers need. */
+WRAP(const struct filter_rule *, syscalls_rule, size_t i)
+{
+	static const struct filter_rule nothing = {
+		.name = "no call", .conditions = {{.compare = FILTER_EQUAL}}, .why = ""};
+	static struct filter_rule row;
+	const struct filter_rule *rule = __real_syscalls_rule(i);
 	size_t rows = 0;
 
 	if (rule && !is_opened(rule->name))
 		return rule;
-	if (rule) {
-		row = (struct syscall_rule){.name = rule->name, .error = ENOSYS, .why = ""};
-		return &row;
-	}
-	while (__real_syscalls_rule(rows))
+	if (rule && is_repeated(i, rule->name))
+		return &nothing;
+	while (!rule && __real_syscalls_rule(rows))
 		rows++;
-	row = (struct syscall_rule){.name = opened(i - rows), .why = ""};
+	row = (struct filter_rule){.name = rule ? rule->name : opened(i - rows), .why = ""};
+	if (!rule && row.name && is_repeated(rows, row.name))
+		return &nothing;
 	return row.name ? &row : NULL;
 }
 
-WRAP(int, syscalls_apply, const struct sock_fprog *filter)
+WRAP(int, filter_apply, const struct sock_fprog *filter)
 {
-	return left_out(STEP_seccomp) ? 0 : __real_syscalls_apply(filter);
+	return left_out(STEP_seccomp) ? 0 : __real_filter_apply(filter);
+}
+
+WRAP(int, filter_listen, const struct sock_fprog *filter)
+{
+	return left_out(STEP_seccomp) ? -EINVAL : __real_filter_listen(filter);
+}
+
+WRAP(int, confine_worker, void)
+{
+	return left_out(STEP_seccomp_worker) ? 0 : __real_confine_worker();
+}
+
+WRAP(int, confine_supervisor, void)
+{
+	return left_out(STEP_seccomp_supervisor) ? 0 : __real_confine_supervisor();
 }
 
 WRAP(scmp_filter_ctx, seccomp_init, uint32_t action)

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "policy/landlock.h"
 #include "policy/view.h"
 #include "tests/leave_out/leave_out.h"
 
@@ -236,4 +237,9 @@ WRAP(int, chdir, const char *path)
 	char buf[PATH_MAX];
 
 	return __real_chdir(placed(path, buf, sizeof(buf)));
+}
+
+WRAP(int, landlock_apply, const struct view_plan *plan)
+{
+	return left_out(STEP_landlock) ? 0 : __real_landlock_apply(plan);
 }

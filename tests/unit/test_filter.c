@@ -172,13 +172,16 @@ static void test_quiet_refusals_make_no_note_and_others_do(void **state)
 	struct seccomp_data unlisted = {.nr = SYS_acct, .arch = seccomp_arch_native()};
 	struct seccomp_data terminal = {
 		.nr = SYS_ioctl, .arch = seccomp_arch_native(), .args = {0, TIOCSTI}};
+	struct seccomp_data unknown = {
+		.nr = SYS_ioctl, .arch = seccomp_arch_native(), .args = {0, TIOCEXCL}};
 	struct seccomp_data raw = {
 		.nr = SYS_socket, .arch = seccomp_arch_native(), .args = {AF_INET, SOCK_RAW}};
 
 	if (!filters->noting.filter)
 		skip();
 	assert_int_equal(interpret(&filters->noting, &quiet), errno_action(ENOSYS));
-	assert_int_equal(interpret(&filters->noting, &terminal), errno_action(ENOTTY));
+	assert_int_equal(interpret(&filters->noting, &unknown), errno_action(ENOTTY));
+	assert_int_equal(interpret(&filters->noting, &terminal), SECCOMP_RET_USER_NOTIF);
 	assert_int_equal(interpret(&filters->noting, &noted), SECCOMP_RET_USER_NOTIF);
 	assert_int_equal(interpret(&filters->noting, &unlisted), SECCOMP_RET_USER_NOTIF);
 	assert_int_equal(interpret(&filters->noting, &raw), SECCOMP_RET_USER_NOTIF);

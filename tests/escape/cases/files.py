@@ -174,7 +174,7 @@ import fcntl
 attempt("set", os.setxattr, "main.py", "user.x", b"y"); attempt("trusted", os.setxattr, "main.py", "trusted.x", b"y")
 attempt("capability", os.setxattr, "main.py", "security.capability", bytes(20)); f = open("main.py")
 for name, number in (("immutable", 0x40086602), ("fsxattr", 0x401c5820), ("freeze", 0xc0045877), ("trim", 0xc0185879),
-                     ("clone", 0x40049409), ("dedupe", 0xc0189436)):
+                     ("clone", 0x40049409)):
     attempt(name, fcntl.ioctl, f, number, bytes(64))
 """, errors=("ENOTSUP", "EOPNOTSUPP", "EPERM", "ENOSYS")),
 ]
