@@ -90,11 +90,6 @@ WRAP(const struct syscall_rule *, syscalls_rule, size_t i)
 	return row.name ? &row : NULL;
 }
 
-WRAP(int, syscalls_apply, const struct sock_fprog *filter)
-{
-	return left_out(STEP_seccomp) ? 0 : __real_syscalls_apply(filter);
-}
-
 WRAP(scmp_filter_ctx, seccomp_init, uint32_t action)
 {
 	return __real_seccomp_init(left_out(STEP_seccomp_default) ? SCMP_ACT_ALLOW : action);
