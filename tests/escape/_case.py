@@ -13,7 +13,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from _target import Broken  # noqa: E402
 from hostile import ATTEMPTS  # noqa: E402
-from mcp import PATIENCE  # noqa: E402
+from mcp import PATIENCE, Timeout, until  # noqa: E402
 
 WALLS = ("user_namespace", "net_namespace", "pid_namespace", "mount_namespace", "ipc_namespace", "uts_namespace",
          "cgroup_namespace", "read_only_system", "workspace", "rlimits", "memory_watch", "cpu_affinity",
@@ -68,6 +68,20 @@ if _soft == resource.RLIM_INFINITY or _soft > 20: resource.setrlimit(resource.RL
 PRELUDE = ATTEMPTS + GUARDS + BOUNDED
 
 
+# What a program names, and the guard that must stand before it.
+GUARDED = ((re.compile(r"198\.51\.100\.|233\.252\.0\.|255\.255\.255\.255|2001:db8"), "only_lo()"),
+           (re.compile(r"\bkill\((?:-|1\b|p\b|os\.getppid)|killpg\(|prlimit\(1\b"), "own_pids()"))
+
+
+def guarded(code):
+    """The program, if it looks before it could do harm."""
+    for danger, guard in GUARDED:
+        found = danger.search(code)
+        if found and guard not in code[:found.start()]:
+            raise ValueError("%s is not before %s" % (guard, found.group()))
+    return code
+
+
 class Open(Exception):
     """The outcome is not the promised one."""
 
@@ -82,6 +96,14 @@ class Case:
         unknown = set(self.layer) - set(WALLS + OTHERS)
         if unknown or not self.layer:
             raise ValueError("%s: no layer %s" % (id, unknown))
+
+
+def soon(condition, seconds, what):
+    """What must come to be within these seconds; Open otherwise."""
+    try:
+        until(condition, seconds, what)
+    except Timeout as error:
+        raise Open(str(error))
 
 
 def needs_of(env, needs):
@@ -113,6 +135,7 @@ def attempts(id, title, layer, code, errors=DENIED, needs=(), env=None, **argume
     """A program of attempt() lines, all of which must be denied with one of these errors."""
     def judge(target):
         check_denied(target.exec(PRELUDE + code, env=env, **arguments), errors)
+    guarded(code)
     return Case(id, title, layer, judge, needs_of(env, needs))
 
 
@@ -150,6 +173,7 @@ def ends(id, title, layer, code, seconds=None, needs=(), env=None, measure=False
         check_fields(result, wanted)
         if seconds is not None and spent > seconds * PATIENCE:
             raise Open("it took %.1f s" % spent)
+    guarded(code)
     return Case(id, title, layer, judge, needs_of(env, needs), measure)
 
 

@@ -15,7 +15,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from mcp import BINARY, Server, Timeout, descendants, unique  # noqa: E402
+from mcp import BINARY, Server, descendants, unique  # noqa: E402
 
 OFFERS = ("exec", "raw", "second", "host", "environment", "start", "processes")
 
@@ -107,6 +107,3 @@ class Stdio:
 def below(s):
     """The processes below a server, as far as they live."""
     return descendants(s.pid)
-
-
-__all__ = ["Broken", "OFFERS", "Stdio", "Timeout", "below", "structured"]

@@ -123,7 +123,7 @@ READING = [
 /mnt /media /boot /boot/grub /lost+found /efi /snap /nix /data /host /hostfs /rootfs /cdrom /.old /oldroot /.pivot
 /.oldroot
 /old_root /put_old /.snapshots /sysroot /var/lib/containers /proc/1/root/etc /initrd /.autorelabel"""),
-    attempts("files.what-proc-shows-of-the-machine", "parts of /proc that tell of the host are empty", "proc", """
+    attempts("files.what-proc-shows", "parts of /proc that tell of the host are empty", "proc", """
 for p in ("kcore", "kmsg", "kallsyms", "keys", "key-users", "timer_list", "sched_debug", "latency_stats", "cmdline",
           "sys/kernel/random/boot_id", "kpagecount", "kpageflags", "vmallocinfo", "slabinfo", "iomem", "mtrr"):
     def read():

@@ -2,7 +2,7 @@
 import json
 import time
 
-from _case import Case, Open, host
+from _case import Case, Open, host, soon
 from _target import Broken, structured
 from mcp import LATEST, MODERN, check, claim, equal, named, named_program, unique, until, within
 
@@ -314,7 +314,7 @@ def cancel_finished(target):
 @host("req.progress", "progress rises and ends with the answer; none without a token", "protocol", "raw")
 def progress(target):
     s = target.server()
-    call = s.start_exec("import time; time.sleep(2.5); print(1)", meta={"progressToken": "t"})
+    call = s.start_exec("import time; time.sleep(1.6); print(1)", meta={"progressToken": "t"})
     seen = []
     while True:
         message = s.recv()
@@ -323,7 +323,7 @@ def progress(target):
         seen.append(message["params"])
     check(seen and all(p["progressToken"] == "t" and p.get("message") for p in seen), "progress is", seen)
     check(sorted(p["progress"] for p in seen) == [p["progress"] for p in seen], "it does not rise", seen)
-    target.exec("import time; time.sleep(1.3)")
+    target.exec("import time; time.sleep(1.2)")
     equal(s.inbox, [])
 
 
@@ -363,7 +363,7 @@ def client_leaves(target):
         until(lambda: named(name), 10, "the run")
         s.close_stdin()
         equal(s.wait_exit(4), 0)
-        until(lambda: not named(name), 2, "the run is gone")
+        soon(lambda: not named(name), 2, "the run is gone")
 
 
 CASES = ARGUMENTS + TIMEOUTS + WIRE + IDS + SILENT + [

@@ -1,9 +1,9 @@
 """A run speaks to nobody: an interface lo of its own, and no socket but those of unix and internet."""
+import os
 import socket
 import tempfile
-import os
 
-from _case import attempts, ends, host, prints
+from _case import attempts, host, prints
 from _target import structured
 from mcp import check, equal, unique
 

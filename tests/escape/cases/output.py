@@ -147,7 +147,7 @@ def memory_of_the_server(target):
 def slow_reader(target):
     with target.instance() as s:
         ids = [s.start_exec("print(%r * 1048575)" % chr(97 + i)) for i in range(6)]
-        time.sleep(1.5)
+        time.sleep(0.8)
         check(peak_kib(s.pid) < 96 * 1024, "memory in KiB:", peak_kib(s.pid))
         for i, call in enumerate(ids):
             equal(structured(s.answer(call)["result"])["stdout"], chr(97 + i) * 1048575 + "\n")

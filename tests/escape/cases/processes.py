@@ -2,7 +2,7 @@
 import json
 import time
 
-from _case import PRELUDE, Case, attempts, ends, host, prints
+from _case import PRELUDE, Case, attempts, ends, host, prints, soon
 from _target import below, structured
 from mcp import NAME_ITSELF, PATIENCE, check, equal, marked, named, unique, until, within
 
@@ -293,7 +293,7 @@ def worker_unharmed(target):
         target.exec(code, timeout_s=1)
     equal(s.worker(), worker)
     # The worker, and one sandbox that waits with no child.
-    until(lambda: len(below(s)) == 2, 3, "nothing but a waiting sandbox")
+    soon(lambda: len(below(s)) == 2, 3, "nothing but a waiting sandbox")
 
 
 @host("proc.cancelled-run-is-gone", "a cancelled run is dead at once, with its children", INIT, "raw", "processes")
@@ -304,7 +304,7 @@ def cancelled_run_is_gone(target):
     until(lambda: len(named(name)) == 6, 5, "the run")
     start = time.monotonic()
     s.cancel(call)
-    until(lambda: not named(name), 2, "the run is gone")
+    soon(lambda: not named(name), 2, "the run is gone")
     check(time.monotonic() - start < 1 * PATIENCE, "it took too long")
     equal(target.exec("print('next')")["stdout"], "next\n")
 

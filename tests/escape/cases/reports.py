@@ -2,7 +2,7 @@
 import sys
 import time
 
-from _case import ends, host, prints, works
+from _case import ends, host, prints, soon, works
 from _target import Broken, below, structured
 from hostile import FILTER
 from mcp import alive, check, equal, named, named_program, unique, until, within
@@ -50,8 +50,8 @@ def twenty_in_a_row(target):
 @host("report.exit-with-unread-stdin", "programs that end with stdin unread, one after the other", "protocol", "raw")
 def exit_with_unread_stdin(target):
     s = target.server()
-    calls = [s.start_exec("raise SystemExit(3)", stdin="y" * 900000) for _ in range(30)]
-    equal([structured(s.answer(c)["result"])["exit_code"] for c in calls], [3] * 30)
+    calls = [s.start_exec("raise SystemExit(3)", stdin="y" * 900000) for _ in range(16)]
+    equal([structured(s.answer(c)["result"])["exit_code"] for c in calls], [3] * 16)
 
 
 @host("report.four-at-once", "four calls at once, and a ping that does not wait for them", "queue", "raw")
@@ -78,7 +78,7 @@ def late_cancel(target):
     until(lambda: named(name), 10, "the run")
     until(lambda: s.take(lambda m: m.get("method") == "notifications/progress"), 10, "progress")
     s.cancel(call)
-    until(lambda: not named(name), 2, "the run is gone")
+    soon(lambda: not named(name), 2, "the run is gone")
     s.inbox[:] = [m for m in s.inbox if m.get("method") != "notifications/progress"]
 
 
@@ -96,7 +96,7 @@ def parent_killed(target):
         family = below(s)
         check(len(family) >= 3, "server, worker and run are not there", family)
         s.kill()
-        until(lambda: not any(map(alive, family)), 3, "server, worker and run are gone")
+        soon(lambda: not any(map(alive, family)), 3, "server, worker and run are gone")
 
 
 @host("report.stopped-in-mid-run", "two instances of a user, one stopped in mid-run: no orphan, the other serves",
@@ -110,7 +110,7 @@ def stopped_in_mid_run(target):
         family = below(s)
         s.kill(15)
         s.wait_exit(5)
-        until(lambda: not any(map(alive, family)), 3, "worker and run are gone")
+        soon(lambda: not any(map(alive, family)), 3, "worker and run are gone")
     equal(target.exec("print('next')")["stdout"], "next\n")
 
 
@@ -135,22 +135,22 @@ def limits_are_told(target):
         check(wall in meta["layers"], "not told: " + wall, meta)
 
 
-@host("report.many-runs-then-look", "sixty runs of all kinds leave the processes as they were", "supervisor",
+@host("report.many-runs-then-look", "forty runs of all kinds leave the processes as they were", "supervisor",
       "processes", "raw")
 def many_runs_then_look(target):
     s = target.server()
     target.exec("pass")
     worker = s.worker()
-    until(lambda: len(below(s)) == 2, 3, "a waiting sandbox")
+    soon(lambda: len(below(s)) == 2, 3, "a waiting sandbox")
     kinds = ("print(1)", "import os; os._exit(3)", "import os; os.abort()", "print('x' * 300000)", "1/0",
              "import os\nif os.fork() == 0:\n    import time; time.sleep(10)\n")
-    for i in range(60):
+    for i in range(40):
         target.exec(kinds[i % len(kinds)], stdin="y" * (i * 1000))
     cancelled = s.start_exec("import time; time.sleep(9)")
     s.cancel(cancelled)
     target.exec("pass")
     equal(s.worker(), worker)
-    until(lambda: len(below(s)) == 2, 3, "nothing but a waiting sandbox")
+    soon(lambda: len(below(s)) == 2, 3, "nothing but a waiting sandbox")
 
 
 CASES = ALONE + [twenty_in_a_row, exit_with_unread_stdin, four_at_once, description_says_it, late_cancel, parent_killed,
