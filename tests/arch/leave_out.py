@@ -62,6 +62,17 @@ def every_step_is_left_out_somewhere(tree):
         yield "%s is named and never left out" % step
 
 
+@rule({"tests/leave_out/wrap_x.c": "WRAP(int, open, const char *path)\nWRAP(int,\n     close, int fd)\n"},
+      make=lambda folder: None)
+def the_linker_is_told_of_every_wrapper(tree):
+    """The Makefile reads the name from the line on which WRAP stands."""
+    folder = os.path.join(tree.root, "tests/leave_out")
+    for name in sorted(n for n in os.listdir(folder) if n.startswith("wrap_")):
+        for line in re.findall(r"^WRAP\(.*", tree.text("tests/leave_out/" + name), re.M):
+            if not re.match(r"WRAP\([^,]*, \w+,", line):
+                yield "%s: %s" % (name, line)
+
+
 # Where the policy has a table: what a row names, and the file that must name it too.
 TABLES = (
     ("policy/namespaces.c", r"^\t\{(CLONE_NEW\w+),", "tests/leave_out/wrap_worker.c", r"(CLONE_NEW\w+)"),

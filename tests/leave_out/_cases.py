@@ -224,9 +224,11 @@ def status_case(name, key, is_open, of, **options):
 
 
 USR2 = 1 << (signal.SIGUSR2 - 1)
-for _who in ("worker", "supervisor"):
+_around = int(read_status(os.getpid(), "Seccomp_filters"))
+for _who, _count in (("worker", _around + 2), ("supervisor", _around + 1)):
     status_case("privilege.no_new_" + _who, "NoNewPrivs", lambda v: v != "1", _who)
     status_case("signals." + _who, "SigIgn", lambda v: bool(int(v, 16) & USR2), _who)
+    status_case("filter." + _who, "Seccomp_filters", lambda v, n=_count: int(v) < n, _who)
     status_case("user." + _who, "Uid", lambda v: "0" in v.split(), _who)
 status_case("user.groups", "Groups", lambda v: v != "", "supervisor")
 status_case("umask.supervisor", "Umask", lambda v: v != "0022", "supervisor")

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/statvfs.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "policy/landlock.h"
@@ -121,20 +120,6 @@ WRAP(int, rmdir, const char *path)
 	if (!strcmp(path, STAGING) && left_out(STEP_workspace_tmpfs))
 		return 0;
 	return __real_rmdir(path);
-}
-
-WRAP(long, syscall, long number, ...)
-{
-	long a[6];
-	va_list list;
-
-	va_start(list, number);
-	for (size_t i = 0; i < 6; i++)
-		a[i] = va_arg(list, long);
-	va_end(list);
-	if (number == SYS_pivot_root && left_out(STEP_pivot))
-		return 0;
-	return __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
 static bool is_host_file(const char *path)

@@ -9,7 +9,7 @@ NUMBERS = """
     accept4 288 242  acct 163 89  add_key 248 217  adjtimex 159 171  bpf 321 280  capset 126 91  chroot 161 51
     clock_adjtime 305 266  clock_settime 227 112  clone 56 220  clone3 435 435  delete_module 176 106  execveat 322 281
     faccessat2 439 439  fanotify_init 300 262  finit_module 313 273  fsconfig 431 431  fsmount 432 432  fsopen 430 430
-    fspick 433 433  init_module 175 105  inotify_init 253 -1  inotify_init1 294 26  io_setup 206 0
+    fspick 433 433  getitimer 36 102  init_module 175 105  inotify_init 253 -1  inotify_init1 294 26  io_setup 206 0
     io_uring_enter 426 426  io_uring_register 427 427  io_uring_setup 425 425  ioctl 16 29  ioperm 173 -1
     iopl 172 -1  ioprio_set 251 30  kcmp 312 272  kexec_file_load 320 294  kexec_load 246 104  keyctl 250 219
     landlock_create_ruleset 444 444  listmount 458 458  mbind 237 235  memfd_create 319 279  memfd_secret 447 447
@@ -23,8 +23,8 @@ NUMBERS = """
     seccomp 317 277  semget 64 190  set_mempolicy 238 237  setdomainname 171 162  setfsgid 123 152  setfsuid 122 151
     setgroups 116 159  sethostname 170 161  setns 308 268  settimeofday 164 170  setuid 105 146  shmat 30 196
     shmget 29 194  socket 41 198  splice 275 76  statmount 457 457  swapoff 168 225  swapon 167 224  sync 162 81
-    syncfs 306 267  syslog 103 116  tee 276 77  timer_create 222 107  umount2 166 39  unshare 272 97
-    userfaultfd 323 282  vhangup 153 58  vmsplice 278 75
+    syncfs 306 267  syslog 103 116  tee 276 77  timer_create 222 107  timerfd_create 283 85  umount2 166 39
+    unshare 272 97  userfaultfd 323 282  vhangup 153 58  vmsplice 278 75
 """
 
 ATTEMPTS = r"""
