@@ -6,7 +6,6 @@ import glob
 import hashlib
 import os
 import re
-import shutil
 import subprocess
 import sys
 
@@ -71,7 +70,8 @@ def missing(release):
 
 def _start(release, url):
     unfinished = place(release) + ".new"
-    shutil.rmtree(unfinished, ignore_errors=True)
+    # One that was interrupted may have file systems of the host mounted below it.
+    subprocess.run(["rm", "-rf", "--one-file-system", "--", unfinished], check=True)
     log = open(place(release) + ".log", "w+")
     return log, subprocess.Popen(["mmdebstrap", "--quiet", "--variant=apt", "--include=" + ",".join(PACKAGES),
                                   RELEASES[release], unfinished, url],

@@ -81,15 +81,14 @@ def test_processes_together(code):
 
 
 def test_threads_that_grow_meet_it_one_by_one():
-    """An exception in a thread is no end of the program, as ever."""
+    """Which of them, or the main one, is refused first is chance; an exception in a thread is no end of the program."""
     result, peak = ran("import threading\ndef f():\n    l = []\n    while True: l.append(b'x' * (1 << 20))\n"
                        "t = [threading.Thread(target=f) for _ in range(8)]; [x.start() for x in t]; "
                        "[x.join() for x in t]; print('on')", timeout_s=60)
     check(peak < LIMIT * CLOSE, "peak in MiB:", peak // MIB)
-    if result["signal"] is None:
-        expect(result, stdout="on\n", exit_code=0, stderr=re.compile("MemoryError"), limit=None)
-    else:
-        ended_for_memory(result)
+    expect(result, timed_out=False)
+    check(result["signal"] == "SIGKILL" or "MemoryError" in result["stderr"], "ended otherwise", result)
+    check(result["exit_code"] != 0 or result["stdout"] == "on\n", "lost its end", result)
 
 
 @cases([("bytearray", "bytearray(1 << 30)", "MemoryError"), ("mapping", "private(1 << 30)", "OSError"),

@@ -46,7 +46,14 @@ DIFFERENT = [
     ("network", "import socket\ntry: socket.create_connection(('198.51.100.1', 80), 5)\nexcept OSError as e: "
      "print(e.strerror)", "Network is unreachable", "no network"),
     ("raw_sockets", "import socket\ntry: socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)\nexcept OSError as e: "
-     "print(e.strerror)", "Function not implemented", "not in the list of system calls"),
+     "print(e.strerror)", "Protocol not supported", "with a capability they would reach past the run"),
+    ("calls_of_no_need", "import ctypes, os, signal\nf = open('main.py')\nfor name, call in (('fchown', lambda: "
+     "os.fchown(f.fileno(), -1, -1)),\n    ('lchown', lambda: os.lchown('main.py', -1, -1)), ('getitimer', lambda: "
+     "signal.getitimer(signal.ITIMER_REAL)),\n    ('advice', lambda: os.posix_fadvise(f.fileno(), 0, 0, 0)), ('preadv', "
+     "lambda: os.preadv(f.fileno(), [bytearray(1)], 0)),\n    ('policy', lambda: os.sched_getscheduler(0)), ('aslr', "
+     "lambda: ctypes.CDLL(None).personality(-1) >= 0 or 1 / 0)):\n    try: call(); print(name, end=' ')\n    except "
+     "(OSError, ZeroDivisionError): pass\nprint()", "", "few system calls can be reached; these have a fallback, or "
+     "hardly a use"),
     ("file_size", "import os\nf = open('f', 'w')\ntry: f.truncate(1 << 27); print('ok')\nexcept OSError as e: "
      "print(e.strerror)", "File too large", "the workspace's limit holds for one file too"),
     ("limits", "import resource as r; print(r.getrlimit(r.RLIMIT_NPROC)[0], r.getrlimit(r.RLIMIT_NOFILE)[0], "
