@@ -31,7 +31,8 @@ static int drop_sets(void)
 
 	if (!none)
 		return -ENOMEM;
-	return cap_reset_ambient() || cap_set_proc(none) ? -errno : 0;
+	/* The ambient set is empty in a new user namespace, and what is not permitted cannot be in it. */
+	return cap_set_proc(none) ? -errno : 0;
 }
 
 /* Nothing may be left in any set; what libcap says is read back from the kernel. */

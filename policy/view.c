@@ -62,9 +62,7 @@ int view_root(void)
 {
 	int r = mount_at(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
 
-	return r < 0 ? r
-		     : mount_at("root", "/usr", "tmpfs", MS_NOSUID | MS_NODEV,
-				"size=1m,nr_inodes=2k,mode=0755");
+	return r < 0 ? r : mount_at("root", "/usr", "tmpfs", 0, "size=1m,nr_inodes=2k,mode=0755");
 }
 
 int view_pivot(void)

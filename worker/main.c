@@ -6,6 +6,7 @@
  * libseccomp, libcap and libnl, and no code that parses JSON or HTTP: what comes from a caller is a descriptor to it.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -45,6 +46,9 @@ static int give_up_rights(void)
 	if (geteuid() == 0)
 		return -EPERM;
 	prctl(PR_SET_NAME, "mcp-exec-worker");
+	/* What becomes a program closes it as well, see worker/inside.c. A check has none. */
+	if (fcntl(LINK_FD, F_SETFD, FD_CLOEXEC) && errno != EBADF)
+		return -errno;
 	int r = privilege_no_new_privs();
 
 	return r < 0 ? r : privilege_undumpable();

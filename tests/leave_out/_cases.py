@@ -177,7 +177,6 @@ sets = {p: status(p)[k] for p in ("self", "1") for k in %r}
 verdict(any(int(v, 16) for v in sets.values()), sets)"""
 inside("cap.permitted", SETS % (("CapPrm",),))
 inside("cap.effective", SETS % (("CapEff",),))
-inside("cap.ambient", SETS % (("CapAmb",),))
 # --- the seccomp filter ---
 
 FOREIGN = r"""

@@ -74,7 +74,6 @@
 	X(cap_securebits)                                                                          \
 	X(cap_bounding)                                                                            \
 	X(cap_sets)                                                                                \
-	X(cap_ambient)                                                                             \
 	X(cap_verify)                                                                              \
 	X(nnp_init)                                                                                \
 	X(nnp_worker)                                                                              \
@@ -111,6 +110,7 @@
 	X(close_inherited)                                                                         \
 	X(close_spawn)                                                                             \
 	X(close_start)                                                                             \
+	X(cloexec_link)                                                                            \
 	X(cloexec_report)                                                                          \
 	X(cloexec_received)                                                                        \
 	X(environment)                                                                             \

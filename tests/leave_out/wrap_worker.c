@@ -142,11 +142,6 @@ WRAP(int, cap_set_proc, cap_t caps)
 	return left_out(STEP_cap_sets) ? 0 : __real_cap_set_proc(caps);
 }
 
-WRAP(int, cap_reset_ambient, void)
-{
-	return left_out(STEP_cap_ambient) ? 0 : __real_cap_reset_ambient();
-}
-
 WRAP(cap_t, cap_get_proc, void)
 {
 	verifying = left_out(STEP_cap_verify);
