@@ -48,7 +48,7 @@ WRAP(int, report_take, int sock, int fds[GIVE_FDS])
 	return __real_report_take(sock, fds);
 }
 
-/* What libc has no function for: the root is changed by number. */
+/* What libc has no function for: the root is changed by number, and signals that it keeps to itself are reset. */
 WRAP(long, syscall, long number, ...)
 {
 	long a[6];
@@ -59,6 +59,8 @@ WRAP(long, syscall, long number, ...)
 		a[i] = va_arg(list, long);
 	va_end(list);
 	if (number == SYS_pivot_root && left_out(STEP_pivot))
+		return 0;
+	if (number == SYS_rt_sigaction && left_out(STEP_signals))
 		return 0;
 	return __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
@@ -275,11 +277,6 @@ WRAP(char **, environment_build, const struct limits *limits, const char *user_b
 	for (size_t i = 0; copy && i < n; i++)
 		copy[i] = strdup(environ[i]);
 	return copy;
-}
-
-WRAP(__sighandler_t, signal, int number, __sighandler_t handler)
-{
-	return inside && left_out(STEP_signals) ? SIG_DFL : __real_signal(number, handler);
 }
 
 /* The first time inside is the reset. */

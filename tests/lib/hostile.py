@@ -9,7 +9,7 @@ NUMBERS = """
     accept4 288 242  acct 163 89  add_key 248 217  adjtimex 159 171  bpf 321 280  capset 126 91  chroot 161 51
     clock_adjtime 305 266  clock_settime 227 112  clone 56 220  clone3 435 435  delete_module 176 106  execveat 322 281
     faccessat2 439 439  fanotify_init 300 262  finit_module 313 273  fsconfig 431 431  fsmount 432 432  fsopen 430 430
-    fspick 433 433  getitimer 36 102  init_module 175 105  inotify_init 253 -1  inotify_init1 294 26  io_setup 206 0
+    fspick 433 433  init_module 175 105  inotify_init 253 -1  inotify_init1 294 26  io_setup 206 0
     io_uring_enter 426 426  io_uring_register 427 427  io_uring_setup 425 425  ioctl 16 29  ioperm 173 -1
     iopl 172 -1  ioprio_set 251 30  kcmp 312 272  kexec_file_load 320 294  kexec_load 246 104  keyctl 250 219
     landlock_create_ruleset 444 444  listmount 458 458  mbind 237 235  memfd_create 319 279  memfd_secret 447 447

@@ -149,7 +149,6 @@ attempt("high", call, "prctl", 22 | 1 << 32, 2, p, 0, 0)
 """),
     calls("needless-timers", "timers by descriptor and by signal, which other calls replace", """
 attempt("timer", call, "timer_create", 99, 0, 0); attempt("timer by descriptor", call, "timerfd_create", 99, 0)
-attempt("get", call, "getitimer", 99, 0); attempt("signal", call, "pidfd_send_signal", -1, 0, 0, 0)
 """, errors=("ENOSYS",)),
     calls("personality", "address randomisation off, and old habits of memory", """
 for name, flag in (("no aslr", 0x40000), ("read implies exec", 0x400000), ("32 bit", 8), ("mmap page zero", 0x100000),
