@@ -197,7 +197,7 @@ def test_end_of_input_while_the_reader_is_behind():
         while b"event=stdio.hold hold=1" not in s.stderr():
             check(sent < 100000, "it never waits for its reader")
             sent = ask(s, 100)
-            time.sleep(0.01)
+            time.sleep(0.01 * PATIENCE)
         sent = ask(s, 200)
         s.close_stdin()
         time.sleep(0.3)
