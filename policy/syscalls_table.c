@@ -31,6 +31,13 @@
 #define ARCH_GET_FS 0
 #endif
 
+/* Newer architectures have no other call to wait with. */
+#ifdef __NR_epoll_wait
+#define EPOLL_PWAIT REFUSE("epoll_pwait", ENOSYS, "epoll_wait does the same here")
+#else
+#define EPOLL_PWAIT ALLOW("epoll_pwait", "waiting for descriptors")
+#endif
+
 #ifndef PR_SET_VMA
 #define PR_SET_VMA 0x53564d41
 #endif
@@ -145,6 +152,7 @@ static const struct filter_rule rules[] = {
 	ALLOW("chmod", "files, by path or descriptor; the view decides which"),
 	ALLOW("fchmod", "files, by path or descriptor; the view decides which"),
 	ALLOW("fchmodat", "files, by path or descriptor; the view decides which"),
+	ALLOW("chown", "files, by path or descriptor; the view decides which"),
 	ALLOW("umask", "files, by path or descriptor; the view decides which"),
 	ALLOW("truncate", "files, by path or descriptor; the view decides which"),
 	ALLOW("ftruncate", "files, by path or descriptor; the view decides which"),
@@ -210,7 +218,6 @@ static const struct filter_rule rules[] = {
 	ALLOW("epoll_create1", "waiting for descriptors"),
 	ALLOW("epoll_ctl", "waiting for descriptors"),
 	ALLOW("epoll_wait", "waiting for descriptors"),
-	ALLOW("epoll_pwait", "waiting for descriptors"),
 	ALLOW("eventfd2", "waiting for descriptors"),
 	ALLOW("bind", "sockets within the run; the net namespace has only lo"),
 	ALLOW("listen", "sockets within the run; the net namespace has only lo"),
@@ -379,6 +386,7 @@ static const struct filter_rule rules[] = {
 	REFUSE_QUIETLY("renameat2", ENOSYS, "callers fall back to renameat"),
 	REFUSE_QUIETLY("statx", ENOSYS, "callers fall back to newfstatat"),
 	REFUSE_QUIETLY("rseq", ENOSYS, "glibc does without"),
+	EPOLL_PWAIT,
 	REFUSE_QUIETLY("set_robust_list", ENOSYS, "as rseq"),
 	REFUSE_QUIETLY("close_range", ENOSYS, "callers close one by one"),
 	REFUSE_QUIETLY("membarrier", ENOSYS, "callers do without"),
@@ -417,10 +425,9 @@ static const struct filter_rule rules[] = {
 	REFUSE("setresuid", EPERM, "as setuid"),
 	REFUSE("setresgid", EPERM, "as setuid"),
 	REFUSE("setgroups", EPERM, "as setuid"),
-	REFUSE_QUIETLY("chown", EPERM, "as setuid: it could only keep what is"),
-	REFUSE_QUIETLY("fchown", EPERM, "as chown"),
-	REFUSE_QUIETLY("fchownat", EPERM, "as chown"),
-	REFUSE_QUIETLY("lchown", EPERM, "as chown"),
+	REFUSE_QUIETLY("fchown", EPERM, "as setuid; chown keeps what is, which is all it can"),
+	REFUSE_QUIETLY("fchownat", EPERM, "as fchown"),
+	REFUSE_QUIETLY("lchown", EPERM, "as fchown"),
 	REFUSE("personality", EPERM, "kernel attack surface; it turns off the randomized layout"),
 	REFUSE("capset", EPERM, "there is no capability to set"),
 	REFUSE("sched_setaffinity", EPERM, "the CPUs are granted"),

@@ -6,6 +6,7 @@ make a difference.
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -36,6 +37,9 @@ def _environment(directory):
 def _become_ordinary():
     """In the child, where root is the parent: its pipes too belong to who it is then."""
     os.umask(0o22)
+    # A shell ignores these for what it starts in the background.
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
     if os.geteuid() == 0:
         for fd in range(3):
             os.fchown(fd, ORDINARY_ID, ORDINARY_ID)

@@ -8,7 +8,7 @@ from mcp import SANITIZED, cases, main
 MIB = 1 << 20
 LIMIT = 256 * MIB
 # How much one process may pass it; a build with sanitizers looks more slowly.
-CLOSE = 2 if SANITIZED else 1.2
+CLOSE = 2 if SANITIZED else 1.5
 
 # Python's loops are slow at touching pages; C is as fast as it gets.
 FILL = """
