@@ -5,8 +5,8 @@
  * here, since nothing else stops it: keyrings, vsock, io_uring, userfaultfd, nested user namespaces, inotify (counted
  * per host user), memfd and System V memory (they would get round the workspace's size, and a memfd round noexec).
  *
- * No filter is asked about uprobe and uretprobe (x86-64, since Linux 6.14), which do nothing in a process without such a
- * probe: __secure_computing in kernel/seccomp.c.
+ * No filter is asked about uprobe and uretprobe (x86-64, since Linux 6.14), which do nothing in a process without such
+ * a probe: __secure_computing in kernel/seccomp.c.
  */
 #include <asm/ioctls.h>
 #include <asm/termbits.h>
