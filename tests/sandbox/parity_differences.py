@@ -41,16 +41,16 @@ DIFFERENT = [
      "workspace"),
     ("inotify", "import ctypes; print(ctypes.CDLL(None).inotify_init() > 0)", "False", "instances are counted per host "
      "user"),
-    ("cpus_may_not_be_chosen", TRY % "os.sched_setaffinity(0, os.sched_getaffinity(0))", "Operation not permitted", "t"
-     "he granted CPUs are a limit"),
+    ("cpus_may_not_be_chosen", TRY % "os.sched_setaffinity(0, os.sched_getaffinity(0))", "Operation not permitted",
+     "the granted CPUs are a limit"),
     ("network", "import socket\ntry: socket.create_connection(('198.51.100.1', 80), 5)\nexcept OSError as e: "
      "print(e.strerror)", "Network is unreachable", "no network"),
     ("raw_sockets", "import socket\ntry: socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)\nexcept OSError as e: "
      "print(e.strerror)", "Protocol not supported", "with a capability they would reach past the run"),
     ("calls_of_no_need", "import ctypes, os, signal\nf = open('main.py')\nfor name, call in (('fchown', lambda: "
      "os.fchown(f.fileno(), -1, -1)),\n    ('lchown', lambda: os.lchown('main.py', -1, -1)), ('getitimer', lambda: "
-     "signal.getitimer(signal.ITIMER_REAL)),\n    ('advice', lambda: os.posix_fadvise(f.fileno(), 0, 0, 0)), ('preadv', "
-     "lambda: os.preadv(f.fileno(), [bytearray(1)], 0)),\n    ('policy', lambda: os.sched_getscheduler(0)), ('aslr', "
+     "signal.getitimer(signal.ITIMER_REAL)),\n    ('advice', lambda: os.posix_fadvise(f.fileno(), 0, 0, 0)), ('preadv', lambda: "
+     "os.preadv(f.fileno(), [bytearray(1)], 0)),\n    ('policy', lambda: os.sched_getscheduler(0)), ('aslr', "
      "lambda: ctypes.CDLL(None).personality(-1) >= 0 or 1 / 0)):\n    try: call(); print(name, end=' ')\n    except "
      "(OSError, ZeroDivisionError): pass\nprint()", "", "few system calls can be reached; these have a fallback, or "
      "hardly a use"),
