@@ -308,7 +308,7 @@ help:
 	@echo 'make check            unit and architecture tests: seconds, no root, no network'
 	@echo 'make test             every test; installs what it needs first'
 	@echo 'make escape           attacks on the sandbox, one line each; ESCAPE="net.*" selects some'
-	@echo 'make test-pythons       key programs under the Pythons of other Debian releases; needs root'
+	@echo 'make test-pythons     key programs under the Pythons of other Debian releases; needs root'
 	@echo 'make demo             starts the server, calls its tool once and shows both sides'
 	@echo 'make bench            what a call costs, next to the same program as a plain subprocess'
 	@echo 'make syscalls         how many system calls a program in the sandbox can reach, and which'
