@@ -49,7 +49,9 @@ DIFFERENT = [
      "print(e.strerror)", "Protocol not supported", "with a capability they would reach past the run"),
     ("calls_of_no_need", "import ctypes, os, signal\nf = open('main.py')\nfor name, call in (('fchown', lambda: "
      "os.fchown(f.fileno(), -1, -1)),\n    ('lchown', lambda: os.lchown('main.py', -1, -1)), ('getitimer', lambda: "
-     "signal.getitimer(signal.ITIMER_REAL)),\n    ('advice', lambda: os.posix_fadvise(f.fileno(), 0, 0, 0)), ('preadv', lambda: "
+     "signal.getitimer(signal.ITIMER_REAL)),\n    ('pidfd', lambda: "
+     "signal.pidfd_send_signal(os.pidfd_open(os.getpid()), 0)),\n    "
+     "('advice', lambda: os.posix_fadvise(f.fileno(), 0, 0, 0)), ('preadv', lambda: "
      "os.preadv(f.fileno(), [bytearray(1)], 0)),\n    ('policy', lambda: os.sched_getscheduler(0)), ('aslr', "
      "lambda: ctypes.CDLL(None).personality(-1) >= 0 or 1 / 0)):\n    try: call(); print(name, end=' ')\n    except "
      "(OSError, ZeroDivisionError): pass\nprint()", "", "few system calls can be reached; these have a fallback, or "
