@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from _cases import CASES, FOREIGN, HERE  # noqa: E402
-from mcp import PATIENCE, ROOT  # noqa: E402
+from mcp import PATIENCE, ROOT, environment  # noqa: E402
 
 IS_ROOT = os.geteuid() == 0
 TRIAL_LIMIT_S = 300 * PATIENCE
@@ -213,7 +213,7 @@ class Trials:
         self.build, self.wanted, self.found = build, {}, {}
         product = os.path.join(os.path.dirname(build), "bin", "mcp-exec")
         self.policy = subprocess.run([product, "--print-policy"], stdout=subprocess.PIPE, universal_newlines=True,
-                                     check=True, timeout=TRIAL_LIMIT_S).stdout
+                                     check=True, timeout=TRIAL_LIMIT_S, env=environment()).stdout
 
     def want(self, steps, cases, capable=False):
         key = frozenset(steps), capable
