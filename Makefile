@@ -111,7 +111,7 @@ $(BUILD)/build_id.h: FORCE
 
 VERSIONED := $(shell grep -ls 'common/version\.h\|BUILD_ID' $(ALL_C))
 $(call objects,$(VERSIONED)): $(BUILD)/build_id.h
-$(call objects,$(VERSIONED)): VERSION_FLAGS = -include $(BUILD)/build_id.h
+$(call objects,$(VERSIONED)): GENERATED = -include $(BUILD)/build_id.h
 
 # The names of the system calls, as the compiler's headers have them. asm-generic counts its entries under such a name, too.
 $(BUILD)/syscall_names.h: $(BUILD)/command
@@ -120,12 +120,12 @@ $(BUILD)/syscall_names.h: $(BUILD)/command
 
 SYSCALL_NAMES := $(call objects,supervisor/syscall_name.c)
 $(SYSCALL_NAMES): $(BUILD)/syscall_names.h
-$(SYSCALL_NAMES): VERSION_FLAGS = -include $(BUILD)/syscall_names.h
+$(SYSCALL_NAMES): GENERATED = -include $(BUILD)/syscall_names.h
 
 $(BUILD)/obj/%.o: %.c $(BUILD)/command
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS_OURS) $(CPPFLAGS) $(VERSION_FLAGS) $(CFLAGS_OURS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(CPPFLAGS_OURS) $(CPPFLAGS) $(GENERATED) $(CFLAGS_OURS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 archived = $(call objects,$(filter-out %/main.c,$(filter $(1)/%,$(SOURCES))))
 define archive_rule
@@ -308,7 +308,7 @@ help:
 	@echo 'make check            unit and architecture tests: seconds, no root, no network'
 	@echo 'make test             every test; installs what it needs first'
 	@echo 'make escape           attacks on the sandbox, one line each; ESCAPE="net.*" selects some'
-	@echo 'make test-pythons       key programs under the Pythons of other Debian releases; needs root'
+	@echo 'make test-pythons     key programs under the Pythons of other Debian releases; needs root'
 	@echo 'make demo             starts the server, calls its tool once and shows both sides'
 	@echo 'make bench            what a call costs, next to the same program as a plain subprocess'
 	@echo 'make syscalls         how many system calls a program in the sandbox can reach, and which'

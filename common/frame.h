@@ -35,7 +35,7 @@ enum frame_flag {
 	FRAME_DISK_FULL = 1 << 5,     /* the workspace was full when the main program ended */
 	FRAME_STDERR_CUT = 1 << 6,    /* and stderr */
 	FRAME_TRUNCATED = FRAME_STDOUT_CUT | FRAME_STDERR_CUT,
-	FRAME_NOTING = 1 << 7, /* refused system calls were noted: blocked is complete */
+	FRAME_NOTING = 1 << 7, /* refused system calls were noted, the first ones in blocked */
 	FRAME_FLAGS = (1 << 8) - 1
 };
 

@@ -29,7 +29,7 @@
 	X(INIT, "init", true, "a pid 1 of ours: nothing outlives the run")                         \
 	X(PROC, "proc", false, "a fresh /proc of its own processes")                               \
 	X(HOSTNAME, "hostname", false, "the constant host name \"sandbox\"")                       \
-	X(LANDLOCK, "landlock", false, "a second wall around files, signals and mounts")
+	X(LANDLOCK, "landlock", false, "a second wall: files, mounts, and from Linux 6.12 signals")
 
 #define LAYER_ENUM(symbol, name, required, what) LAYER_INDEX_##symbol,
 enum layer_index { LAYERS(LAYER_ENUM) LAYER_COUNT };

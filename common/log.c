@@ -189,8 +189,8 @@ static void line_begin(struct line *line, enum log_level level, const char *even
 		    log_level_name(level), event);
 }
 
-/* Where log_open could do nothing, poll(2) says whether a write would wait. It is not asked otherwise: it sees no room in
- * the last page of a pipe, where a write still finds some. */
+/* Where log_open could do nothing, poll(2) says whether a write would wait. It is not asked otherwise: it sees no room
+ * in the last page of a pipe, where a write still finds some. */
 static bool would_wait(void)
 {
 	struct pollfd writable = {.fd = log_fd, .events = POLLOUT};

@@ -2,9 +2,9 @@
  *
  * Fields are typed and a line is one write(2), which never waits: when nobody reads stderr, lines are dropped, and
  * event=log.dropped n=… says later how many. There is no way to log a string of the caller: a text field must be a
- * literal (LOG_WORD, LOG_STATIC), the name of a stage (LOG_STAGE), an errno (LOG_ERRNO) or something the operator configured
- * (LOG_SETTING: a path or user name from flags and environment, quoted and escaped; never used with what came over a
- * transport). tests/integration proves with canaries at the most verbose level that nothing else gets out.
+ * literal (LOG_WORD, LOG_STATIC), the name of a stage (LOG_STAGE), an errno (LOG_ERRNO) or something the operator
+ * configured (LOG_SETTING: a path or user name from flags and environment, quoted and escaped; never used with what
+ * came over a transport). tests/integration proves with canaries at the most verbose level that nothing else gets out.
  */
 #ifndef COMMON_LOG_H
 #define COMMON_LOG_H
@@ -50,8 +50,8 @@ bool log_enabled(enum log_level level);
 /* From now on nothing is written at all. */
 void log_silence(void);
 
-/* Opens a pipe or terminal on stderr anew, non-blocking, for the log alone: while whoever owns it may still be us. Where
- * that is impossible the log stays on descriptor 2. */
+/* Opens a pipe or terminal on stderr anew, non-blocking, for the log alone: while whoever owns it may still be us.
+ * Where that is impossible the log stays on descriptor 2. */
 void log_open(void);
 
 /* The descriptor that lines go to: 2, or one that log_open opened, close-on-exec; borrowed. */

@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* Copies len bytes of text into out: printable ASCII as it is, everything else as "?". What does not fit into size bytes,
- * which are at least 4, is cut and ends in "...". Returns out. */
+/* Copies len bytes of text into out: printable ASCII as it is, everything else as "?". What does not fit into size
+ * bytes, which are at least 4, is cut and ends in "...". Returns out. */
 const char *printable_copy(char *out, size_t size, const char *text, size_t len);
 
 #endif

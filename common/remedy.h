@@ -20,8 +20,8 @@ struct remedy_facts {
 	bool filtered; /* a seccomp filter that is not ours is on us */
 };
 
-/* Reads the facts, for a process that has put so many seccomp filters on itself, its parents' included. Never fails: what
- * cannot be read is -1 or false. */
+/* Reads the facts, for a process that has put so many seccomp filters on itself, its parents' included. Never fails:
+ * what cannot be read is -1 or false. */
 void remedy_facts(struct remedy_facts *facts, int own_filters);
 
 /* Writes one or two sentences, without a final newline, into text: which layer could not be built, the likely cause by

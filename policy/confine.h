@@ -1,8 +1,8 @@
 /* confine - the seccomp filters that the server's own two programs put on themselves before a caller's first byte.
  *
- * A filter is inherited, so they lie inside each other: the worker's allows what a run may do and what it takes to build
- * one, the supervisor's allows that and what it takes to serve. Neither can trace, load code into the kernel, use a
- * keyring, open a file by its handle or change the machine, whatever a message has made of it.
+ * A filter is inherited, so they lie inside each other: the worker's allows what a run may do and what it takes to
+ * build one, the supervisor's allows that and what it takes to serve. Neither can trace, load code into the kernel, use
+ * a keyring, open a file by its handle or change the machine, whatever a message has made of it.
  */
 #ifndef POLICY_CONFINE_H
 #define POLICY_CONFINE_H
@@ -21,8 +21,8 @@ const struct filter_rule *confine_worker_rule(size_t i);
 /* Row i of what the supervisor needs beside that, or NULL behind the last. */
 const struct filter_rule *confine_supervisor_rule(size_t i);
 
-/* Both confine the calling process and all that it will start, for good; no_new_privs must be set. Returns 0 or a negative
- * errno. */
+/* Both confine the calling process and all that it will start, for good; no_new_privs must be set. Returns 0 or a
+ * negative errno. */
 int confine_worker(void);
 int confine_supervisor(void);
 

@@ -73,9 +73,8 @@ static const struct filter_rule worker_rules[] = {
 	ALLOW("splice", "output goes from pipes to memfds"),
 	ALLOW("memfd_create", "programs and output pass as memfds"),
 	ALLOW_IF("fcntl", "memfds are sealed", EQUAL(1, F_ADD_SEALS)),
-	ALLOW("close_range", "inherited descriptors are closed"),
 	ALLOW("signalfd4", "the loop waits for children"),
-	/* Here whatever a run's table says of them. */
+	/* Refused to a run, which does without. */
 	ALLOW("close_range", "inherited descriptors are closed"),
 	ALLOW("statx", "what newer C libraries call for stat"),
 	ALLOW("faccessat2", "what newer C libraries call for access"),

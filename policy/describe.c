@@ -163,8 +163,7 @@ static void describe_syscalls(FILE *out)
 	size_t allowed = 0;
 
 	fprintf(out, "\n# system calls: the first row that fits decides; all others: ENOSYS. A "
-		     "failed result names "
-		     "those refused, but for the quiet\n");
+		     "failed result names those refused, but for the quiet\n");
 	for (size_t i = 0; (rule = syscalls_rule(i)); i++) {
 		describe_row(out, rule);
 		allowed += is_first_allowed(i);

@@ -6,7 +6,8 @@
 
 #include "common/limits.h"
 
-/* Writes all tables: layers, namespaces, view, Landlock, rlimits for these limits, environment, system calls. */
+/* Writes all tables: layers, namespaces, view, Landlock, these limits, environment, system calls of our own programs
+ * and of a run. */
 void describe_policy(FILE *out, const struct limits *limits);
 
 #endif

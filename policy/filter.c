@@ -193,9 +193,9 @@ static int add_rules_of(scmp_filter_ctx ctx, const struct compiler *compiler, co
 	return 0;
 }
 
-static int set_attributes(scmp_filter_ctx ctx)
+static int set_attributes(scmp_filter_ctx ctx, uint32_t foreign)
 {
-	int r = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(OTHERS));
+	int r = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, foreign);
 
 	/* A binary tree: the kernel emulates the filter for every call number when it is loaded. */
 	return r < 0 ? r : seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
@@ -242,7 +242,7 @@ static int compile_part(struct compiler *compiler, const struct filter_rule *res
 	/* It says no more: a kernel without notes, or no memory. */
 	if (!ctx)
 		return -ENOMEM;
-	if ((r = set_attributes(ctx)) < 0)
+	if ((r = set_attributes(ctx, SCMP_ACT_ERRNO(OTHERS))) < 0)
 		return r;
 	r = rest->name ? add_rules_of(ctx, compiler, rest->name, otherwise)
 		       : add_main_rules(ctx, compiler, otherwise);
@@ -325,8 +325,7 @@ static bool is_covered(filter_table *const tables[], size_t which, const char *n
 
 	for (size_t t = 0; t < which; t++)
 		for (size_t i = 0; (rule = tables[t](i)); i++)
-			if (!rule->error && rule->conditions[0].compare == FILTER_ANY &&
-			    !strcmp(rule->name, name))
+			if (!rule->error && is_unconditional(rule) && !strcmp(rule->name, name))
 				return true;
 	return false;
 }
@@ -368,8 +367,7 @@ int filter_confine(filter_table *const tables[], size_t n)
 
 	if (!ctx)
 		return -ENOMEM;
-	if ((r = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, REFUSED_ABOVE)) < 0 ||
-	    (r = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2)) < 0)
+	if ((r = set_attributes(ctx, REFUSED_ABOVE)) < 0)
 		return r;
 	for (size_t which = 0; which < n; which++)
 		if ((r = add_allowed(ctx, tables, which)) < 0)

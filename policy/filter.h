@@ -61,8 +61,8 @@ int filter_apply(const struct sock_fprog *filter);
  * where a filter around us has a listener; nothing is loaded then. */
 int filter_listen(const struct sock_fprog *filter);
 
-/* Confines the calling process, and everything it starts, to what one of n tables allows; for a process that will load a
- * stricter filter into its children, or be the parent of one that does. no_new_privs must be set.
+/* Confines the calling process, and everything it starts, to what one of n tables allows; for a process that will load
+ * a stricter filter into its children, or be the parent of one that does. no_new_privs must be set.
  * Returns 0 or a negative errno. */
 int filter_confine(filter_table *const tables[], size_t n);
 

@@ -30,7 +30,8 @@ int namespaces_map_ids(uid_t outer_uid, gid_t outer_gid);
 /* Enters the other six. The next child is pid 1 of the new pid namespace. Returns 0 or a negative errno. */
 int namespaces_enter_rest(void);
 
-/* Sets the constant host name. A container may refuse it (EPERM): the caller degrades. Returns 0 or a negative errno. */
+/* Sets the constant host name. A container may refuse it (EPERM): the caller degrades.
+ * Returns 0 or a negative errno. */
 int namespaces_name_host(void);
 
 /* The bits of all rows. */

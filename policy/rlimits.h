@@ -28,12 +28,12 @@ const struct rlimit_rule *rlimits_rule(size_t i);
 /* What row i sets for these limits. */
 struct rlimit rlimits_value(size_t i, const struct limits *limits);
 
-/* Sets the rows that init has too, for the calling process and what it starts. A hard limit that is already lower stays.
- * Returns 0 or a negative errno. */
+/* Sets the rows that init has too, for the calling process and what it starts. A hard limit that is already lower
+ * stays. Returns 0 or a negative errno. */
 int rlimits_apply(const struct limits *limits);
 
-/* Sets the rest, for the process that is about to become the program: a run could use up init's CPU time, and the memory
- * of a build with sanitizers is beyond any limit. Returns 0 or a negative errno. */
+/* Sets the rest, for the process that is about to become the program: a run could use up init's CPU time, and the
+ * memory of a build with sanitizers is beyond any limit. Returns 0 or a negative errno. */
 int rlimits_apply_program(const struct limits *limits);
 
 /* The share of memory_bytes that may be used before growth fails: the rest is head room for the watch. */

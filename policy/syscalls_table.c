@@ -5,8 +5,8 @@
  * here, since nothing else stops it: keyrings, vsock, io_uring, userfaultfd, nested user namespaces, inotify (counted
  * per host user), memfd and System V memory (they would get round the workspace's size, and a memfd round noexec).
  *
- * No filter is asked about uprobe and uretprobe (x86-64, since Linux 6.14), which do nothing in a process without such a
- * probe: __secure_computing in kernel/seccomp.c.
+ * No filter is asked about uprobe and uretprobe (x86-64, since Linux 6.14), which do nothing in a process without such
+ * a probe: __secure_computing in kernel/seccomp.c.
  */
 #include <asm/ioctls.h>
 #include <asm/termbits.h>
@@ -237,8 +237,6 @@ static const struct filter_rule rules[] = {
 	ALLOW("geteuid", "who and where it is"),
 	ALLOW("getgid", "who and where it is"),
 	ALLOW("getegid", "who and where it is"),
-	ALLOW("getresuid", "who and where it is"),
-	ALLOW("getresgid", "who and where it is"),
 	ALLOW("getgroups", "who and where it is"),
 	ALLOW("uname", "who and where it is"),
 	ALLOW("sysinfo", "who and where it is"),
@@ -395,6 +393,8 @@ static const struct filter_rule rules[] = {
 	REFUSE_QUIETLY("set_mempolicy", ENOSYS, "as get_mempolicy"),
 	REFUSE_QUIETLY("mbind", ENOSYS, "as get_mempolicy"),
 	REFUSE_QUIETLY("fadvise64", ENOSYS, "advice; coreutils give it"),
+	REFUSE("getresuid", ENOSYS, "kernel attack surface; getuid tells the one id there is"),
+	REFUSE("getresgid", ENOSYS, "as getresuid"),
 	REFUSE("timerfd_create", ENOSYS, "kernel attack surface; there are other timers"),
 	REFUSE_QUIETLY("timer_create", ENOSYS, "timeout takes alarm then"),
 

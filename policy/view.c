@@ -1,8 +1,8 @@
 /* view - see the header. Mounting; what is in the view stands in view_table.c.
  *
- * The root's tmpfs is first mounted over /usr, the one directory that surely exists: after pivot_root the host's /usr is
- * visible again under the old root. mount(2) and not mount_setattr(2), for container filters know only the former; so
- * the mounts that a recursive bind brought along are found in mountinfo, and each one is made read-only by itself.
+ * The root's tmpfs is first mounted over /usr, the one directory that surely exists: after pivot_root the host's /usr
+ * is visible again under the old root. mount(2) and not mount_setattr(2), for container filters know only the former;
+ * so the mounts that a recursive bind brought along are found in mountinfo, and each one is made read-only by itself.
  */
 #include "policy/view.h"
 
@@ -154,8 +154,8 @@ static bool is_what_it_was(const struct view_path *path, const struct stat *stat
 	return status->st_dev == path->device && status->st_ino == path->inode;
 }
 
-/* A path may have become a link to something else since the interpreter was asked. Nothing of the plan may take the place
- * of the workspace, whose mounts are not made read-only. */
+/* A path may have become a link to something else since the interpreter was asked. Nothing of the plan may take the
+ * place of the workspace, whose mounts are not made read-only. */
 static int bind_planned(const struct view_path *path)
 {
 	char source[PATH_MAX];

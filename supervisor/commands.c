@@ -254,7 +254,7 @@ static int print_outcome(const struct run *run, const struct call *call,
 	return exit_code(&outcome->done);
 }
 
-/* A reader of the output may let us wait for as long as it likes: from here on the signals end us as they end cat(1). */
+/* A reader of the output may let us wait for as long as it likes: from now on the signals end us as they end cat(1). */
 static void on_ended(struct call *call, const struct outcome *outcome)
 {
 	struct run *run = call->ctx;

@@ -1,4 +1,5 @@
-/* commands - the command line for people: `mcp-exec run`. (`check` and --print-policy are the worker's, see spawn_report.)
+/* commands - the command line for people: `mcp-exec run`. (`check` and --print-policy are the worker's, see
+ * spawn_report.)
  */
 #ifndef SUPERVISOR_COMMANDS_H
 #define SUPERVISOR_COMMANDS_H
@@ -25,8 +26,8 @@ struct run_options {
 	double timeout_s; /* as asked for, a whole number, clamped as the tool does it; 0: the default */
 };
 
-/* Runs one program through the same worker and sandbox. When it has ended, prints its stdout and stderr, byte for byte up
- * to the limit on output. Returns the exit code: the program's, 128+N for signal N, EXIT_TIMED_OUT for a timeout,
+/* Runs one program through the same worker and sandbox. When it has ended, prints its stdout and stderr, byte for byte
+ * up to the limit on output. Returns the exit code: the program's, 128+N for signal N, EXIT_TIMED_OUT for a timeout,
  * EXIT_INTERNAL when the worker died meanwhile. */
 int command_run(const struct config *config, const struct spawn_spec *spec,
 		const struct run_options *options);

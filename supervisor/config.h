@@ -1,7 +1,7 @@
 /* config - every setting: one table of variable, flag, kind, bounds, default and help text.
  *
- * Reading it is pure: the caller passes a lookup function for the environment and the flags that were given. A flag wins
- * over its variable; an empty variable counts as not set (client set-up forms and `-e NAME` pass empty strings).
+ * Reading it is pure: the caller passes a lookup function for the environment and the flags that were given. A flag
+ * wins over its variable; an empty variable counts as not set (client set-up forms and `-e NAME` pass empty strings).
  */
 #ifndef SUPERVISOR_CONFIG_H
 #define SUPERVISOR_CONFIG_H

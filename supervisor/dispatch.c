@@ -1,11 +1,12 @@
 /* dispatch - theory of operation
  *
- * One place decides what happens next: pump. It is called whenever something changed (a call came, the link is idle, the
- * hold ended) and gives the oldest call to the link if that is idle, or starts the worker if it is down. A running call
- * that is cancelled is forgotten here at once, only its run_id stays, until the link says that its processes are dead.
+ * One place decides what happens next: pump. It is called whenever something changed (a call came, the link is idle,
+ * the hold ended) and gives the oldest call to the link if that is idle, or starts the worker if it is down. A running
+ * call that is cancelled is forgotten here at once, only its run_id stays, until the link says that its processes are
+ * dead.
  *
- * A worker may be found dead at the very moment a run is handed to it. Nothing was executed then, so that call goes back
- * to the front, once; if the next worker cannot take it either, it is answered.
+ * A worker may be found dead at the very moment a run is handed to it. Nothing was executed then, so that call goes
+ * back to the front, once; if the next worker cannot take it either, it is answered.
  */
 #include "supervisor/dispatch.h"
 

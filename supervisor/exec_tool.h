@@ -23,8 +23,8 @@ cJSON *exec_tool_describe(const struct config *config, bool with_output);
 int exec_tool_arguments(const struct config *config, const struct rpc_message *message,
 			struct call_request *request, struct buf *error);
 
-/* Appends the members of the result of tools/call, as JSON text for it can be large; request gives the warnings. The run's
- * member of _meta is apart. with_structured: false for revisions before 2025-06-18. Only for OUTCOME_DONE. */
+/* Appends the members of the result of tools/call, as JSON text for it can be large; request gives the warnings. The
+ * run's member of _meta is apart. with_structured: false for revisions before 2025-06-18. Only for OUTCOME_DONE. */
 void exec_tool_content(struct buf *out, const struct config *config,
 		       const struct call_request *request, const struct outcome *outcome,
 		       bool with_structured);

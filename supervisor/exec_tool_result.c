@@ -81,7 +81,7 @@ static void warn_limit(struct buf *warnings, const struct config *config,
 			       exec_tool_size(size, config->limits.tmp_bytes));
 }
 
-/* What this machine cannot give matters only to a program that failed, and a second wall to none; _meta has it always. */
+/* What a machine cannot give matters only to a program that failed, and a second wall to none; _meta always has it. */
 static void warn_degraded(struct buf *warnings, const struct outcome *outcome)
 {
 	for (unsigned int i = 0; i < LAYER_COUNT; i++) {

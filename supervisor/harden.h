@@ -8,9 +8,9 @@
 
 #include <stddef.h>
 
-/* PR_SET_DUMPABLE 0, soft RLIMIT_CORE 0, soft RLIMIT_NOFILE and RLIMIT_FSIZE as high as the hard ones if that is allowed, umask 022. Of
- * signals none is blocked, SIGPIPE and SIGXFSZ are ignored, all others are at their default, but SIGHUP stays ignored
- * when it was. Returns 0 or a negative errno. */
+/* PR_SET_DUMPABLE 0, soft RLIMIT_CORE 0, soft RLIMIT_NOFILE and RLIMIT_FSIZE as high as the hard ones if that is
+ * allowed, umask 022. Of signals none is blocked, SIGPIPE and SIGXFSZ are ignored, all others are at their default, but
+ * SIGHUP stays ignored when it was. Returns 0 or a negative errno. */
 int harden_early(void);
 
 /* Every signal at its default and none blocked, whatever was inherited. */

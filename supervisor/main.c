@@ -2,8 +2,8 @@
  *
  * The order is the point. First the token leaves the environment and nothing of ours can be dumped; then the command
  * line and the settings are read; then what may need root is opened (the worker binary, the file of run); then root is
- * given up for good, and every system call that serving does not take; and only then does anything look at what a client
- * or a program says.
+ * given up for good, and every system call that serving does not take; and only then does anything look at what a
+ * client or a program says.
  */
 #include <errno.h>
 #include <event2/event.h>
@@ -122,8 +122,8 @@ static int refuse_file(const char *file, int error)
 	return EXIT_NO_INPUT;
 }
 
-/* A terminal that nobody reads would hold up each write, and its flags are shared with whoever started us: so it is opened
- * anew, while whoever owns it may still be us. */
+/* A terminal that nobody reads would hold up each write, and its flags are shared with whoever started us: so it is
+ * opened anew, while whoever owns it may still be us. */
 static int open_terminal(void)
 {
 	if (!isatty(STDOUT_FILENO))

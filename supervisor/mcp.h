@@ -27,8 +27,8 @@ void mcp_handle(struct mcp *mcp, struct session *session, const char *text, size
  * dispatcher and the session are freed. */
 void mcp_end(struct mcp *mcp, struct session *session);
 
-/* Sends the progress notifications that are due (calls that asked for them by a progressToken: first after a second, then
- * every few seconds). To be called twice a second or so. */
+/* Sends the progress notifications that are due (calls that asked for them by a progressToken: first after a second,
+ * then every few seconds). To be called twice a second or so. */
 void mcp_tick(struct session *session);
 
 /* Answers a message that there was no memory for. */

@@ -53,7 +53,7 @@ bool mcp_accept_claim(const struct mcp_request *request);
 void mcp_serve(const struct mcp_request *request);
 /* tools/call. */
 void mcp_call_tool(const struct mcp_request *request);
-/* Says whether progress is due for a request that was submitted at since_us and last had a word at last_us (0: never). */
+/* Says whether progress is due for a request that was submitted at since_us and last had a word at last_us, or 0. */
 bool mcp_progress_due(uint64_t now_us, uint64_t since_us, uint64_t last_us);
 /* Sends one notifications/progress: place is that of dispatch_place. token as it stands in the request. */
 void mcp_send_progress(struct session *session, struct slice token, uint64_t elapsed_us,

@@ -1,7 +1,7 @@
 /* mcp_progress - notifications/progress for a call that asked for them (all revisions; message since 2025-03-26).
  *
- * progress is the time since the call came, in seconds: it must rise with each notification, and nothing else is known of
- * a program. Hosts that listen take it as a sign of life and wait longer.
+ * progress is the time since the call came, in seconds: it must rise with each notification, and nothing else is known
+ * of a program. Hosts that listen take it as a sign of life and wait longer.
  */
 #include "common/cleanup.h"
 #include "supervisor/mcp_internal.h"

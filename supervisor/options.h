@@ -27,8 +27,8 @@ struct options {
 		values[OPTIONS_MAX_SETTINGS]; /* by place in the table of config; NULL: not given */
 };
 
-/* Reads the command line; flags may stand anywhere. Everything points into argv. Returns 0, or -EINVAL with one sentence
- * in error. */
+/* Reads the command line; flags may stand anywhere. Everything points into argv. Returns 0, or -EINVAL with one
+ * sentence in error. */
 int options_parse(struct options *options, int argc, char **argv, char *error, size_t error_size);
 
 /* A config_lookup over a struct options: the flag if it was given, else the variable of the environment. */

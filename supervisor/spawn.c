@@ -183,8 +183,8 @@ static void launch_init(struct launch *launch, const struct spawn_spec *spec, co
 	add_environment(launch);
 }
 
-/* Moves both descriptors out of the way first: either may already have a number that is to be assigned. The worker's log
- * goes the same way as ours, which never waits. */
+/* Moves both descriptors out of the way first: either may already have a number that is to be assigned. The worker's
+ * log goes the same way as ours, which never waits. */
 static bool arrange_descriptors(struct launch *launch)
 {
 	int spare_sock = fcntl(launch->sock, F_DUPFD_CLOEXEC, FIRST_SPARE_FD);

@@ -1,8 +1,8 @@
 /* spawn - starting the worker binary, which may lie where our user can no longer look.
  *
  * The binary is found relative to /proc/self/exe (../libexec/mcp-exec/mcp-exec-worker) and opened while we may still be
- * root; it is started by execveat(fd, "", AT_EMPTY_PATH), so that a checkout under /root works after the change of user,
- * also on a second start. No environment variable and no setting can name another worker.
+ * root; it is started by execveat(fd, "", AT_EMPTY_PATH), so that a checkout under /root works after the change of
+ * user, also on a second start. No environment variable and no setting can name another worker.
  */
 #ifndef SUPERVISOR_SPAWN_H
 #define SUPERVISOR_SPAWN_H

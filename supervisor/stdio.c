@@ -5,8 +5,8 @@
  *
  * Descriptors 0 and 1 are shared with whoever started us, and so are their flags: O_NONBLOCK is never set on them.
  * Sockets (Node gives its children socketpairs) are read and written with MSG_DONTWAIT; of anything else at most
- * PIPE_BUF bytes are written when poll(2) says so, which a pipe takes without blocking (pipe(7)). A terminal promises no
- * such thing: it is opened anew, for flags of our own.
+ * PIPE_BUF bytes are written when poll(2) says so, which a pipe takes without blocking (pipe(7)). A terminal promises
+ * no such thing: it is opened anew, for flags of our own.
  *
  * A reader of stdout that goes away shows as POLLERR on a pipe and POLLHUP on a socket, with no events asked for. It is
  * looked for in the tick and not by an event: EV_CLOSED is known to epoll alone, which cannot watch files, and EV_READ
@@ -123,8 +123,8 @@ static void send_message(void *ctx, const char *text, size_t len)
 		event_add(stdio->events[ON_OUTPUT], NULL);
 }
 
-/* Moves what is left to the front, rarely: each move costs as much as there is. What one large answer needed is not kept
- * for ever. */
+/* Moves what is left to the front, rarely: each move costs as much as there is. What one large answer needed is not
+ * kept for ever. */
 static void forget_sent(struct stdio *stdio)
 {
 	if (stdio->sent == stdio->out.len && stdio->out.capacity > KEPT_BYTES)

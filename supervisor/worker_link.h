@@ -28,8 +28,8 @@ struct link_events {
 	/* No sandbox can be had (FAIL instead of READY: stage, error), or the worker ended before READY
 	 * (STAGE_WORKER and a positive errno). The link is DOWN. */
 	void (*unusable)(void *ctx, unsigned int stage, int error);
-	/* The run ended; outcome is borrowed. queue_us is not filled in. Followed by idle, or by nothing when the link went
-	 * down with it (OUTCOME_LOST). */
+	/* The run ended; outcome is borrowed. queue_us is not filled in. Followed by idle, or by nothing when the link
+	 * went down with it (OUTCOME_LOST). */
 	void (*ended)(void *ctx, uint64_t run_id, const struct outcome *outcome);
 };
 

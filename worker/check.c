@@ -132,8 +132,7 @@ static void print_noting(bool noting)
 		       "refused\n");
 	else
 		printf("note   refusals: system calls are refused, but not named: that takes Linux "
-		       "5.19, "
-		       "and no seccomp listener around the server\n");
+		       "5.19, and no seccomp listener around the server\n");
 }
 
 static void print_limits(const struct limits *limits)

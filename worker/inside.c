@@ -6,8 +6,8 @@
  * it says it is ready, so that a ready sandbox has all its walls, and what is started in it can only have fewer rights.
  *
  * Order matters: ids are mapped while the old /proc is writable; the fresh /proc is mounted while the old one is there;
- * Landlock, which forbids mounts, and the loss of capabilities come after the last mount, no_new_privs before the filter, the filter last, since it refuses most of what
- * came before it.
+ * Landlock, which forbids mounts, and the loss of capabilities come after the last mount, no_new_privs before the
+ * filter, the filter last, since it refuses most of what came before it.
  */
 #include "worker/inside.h"
 
@@ -50,8 +50,9 @@ static int offer_to_oom_killer(void)
 	return fds_write_file("/proc/self/oom_score_adj", "1000");
 }
 
-/* Where RLIMIT_CORE does not stop the host's core handler, it gets no page of a run's memory. The filter outlives fork
- * and exec, and a run, whose /proc is read-only, cannot change it; a kernel without the file writes no core. core(5). */
+/* Where RLIMIT_CORE does not stop the host's core handler, it gets no page of a run's memory. The filter outlives
+ * fork and exec, and a run, whose /proc is read-only, cannot change it; a kernel without the file writes no core.
+ * core(5). */
 static int keep_out_of_core_files(void)
 {
 	int r = fds_write_file("/proc/self/coredump_filter", "0");
@@ -131,7 +132,7 @@ static void make_view(const struct inside *inside, int sock, uint32_t *layers)
 	*layers |= LAYER_READ_ONLY;
 }
 
-/* Refused calls are noted where that can be had, and refused in every case. Sets the noting filter's listener, or -1. */
+/* Refused calls are noted where that can be had, and always refused. Sets the noting filter's listener, or -1. */
 static int apply_filter(const struct inside *inside, int *listener)
 {
 	*listener = inside->noting.filter ? filter_listen(&inside->noting) : -1;

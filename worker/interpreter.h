@@ -2,9 +2,9 @@
  *
  * A bare `python3` may be a pyenv or asdf shim, live under HOME, in a venv or a conda environment; only the interpreter
  * itself knows. So it is asked, once, at start, as the worker's user: what it is, and where its own directories are.
- * Only those are shown to runs, and of a prefix only its known parts (bin, lib, …), for a virtual environment may have been
- * made in the root of a project; never HOME or a directory above it, nor one that came from PYTHONPATH, a .pth file or an
- * editable install: they would show the user's project or keys to a program.
+ * Only those are shown to runs, and of a prefix only its known parts (bin, lib, …), for a virtual environment may have
+ * been made in the root of a project; never HOME or a directory above it, nor one that came from PYTHONPATH, a .pth
+ * file or an editable install: they would show the user's project or keys to a program.
  */
 #ifndef WORKER_INTERPRETER_H
 #define WORKER_INTERPRETER_H

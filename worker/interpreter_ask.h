@@ -7,8 +7,8 @@
 
 #define ASK_BYTES 65536
 
-/* What it answered: pairs of NUL-terminated key and value. Keys: version, executable, base_prefix and prefix (two each),
- * library (several), user_base, user_site (only if it exists and is used), path (several: sys.path). */
+/* What it answered: pairs of NUL-terminated key and value. Keys: version, executable, base_prefix and prefix (two
+ * each), library (several), user_base, user_site (only if it exists and is used), path (several: sys.path). */
 struct ask_answer {
 	char text[ASK_BYTES];
 	size_t len;

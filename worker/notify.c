@@ -8,7 +8,8 @@
 #include "common/cleanup.h"
 #include "policy/syscalls.h"
 
-/* Answers that are given at once, and how many more come to be each second: a note costs us about 50 us with all that it wakes. */
+/* Answers that are given at once, and how many more come to be each second: a note costs us about 50 us with all that
+ * it wakes. */
 #define PROMPT_ANSWERS 100
 #define ANSWERS_PER_S 250
 #define US_PER_ANSWER (1000000 / ANSWERS_PER_S)

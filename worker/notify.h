@@ -1,11 +1,12 @@
 /* notify - which system calls of a sandbox the seccomp filter refused, and the answers to them. seccomp_unotify(2).
  *
- * A comfort, and no wall: where the kernel can, a refused call that is not quiet (policy/filter.h) waits for us, is noted,
- * and gets the errno of the table. We never let a call pass, and look at nothing but its number and its registers: what
- * they point to can change under us. Without a listener the filter answers by itself, and nothing is noted.
+ * A comfort, and no wall: where the kernel can, a refused call that is not quiet (policy/filter.h) waits for us, is
+ * noted, and gets the errno of the table. We never let a call pass, and look at nothing but its number and its
+ * registers: what they point to can change under us. Without a listener the filter answers by itself, and nothing is
+ * noted.
  *
- * A program that is refused again and again waits, and nobody else: the first answers are prompt, the later ones come at
- * a rate that costs the worker little. A note is received at once, since from then on only SIGKILL ends the wait: a
+ * A program that is refused again and again waits, and nobody else: the first answers are prompt, the later ones come
+ * at a rate that costs the worker little. A note is received at once, since from then on only SIGKILL ends the wait: a
  * signal handler would turn the errno into EINTR.
  */
 #ifndef WORKER_NOTIFY_H
@@ -26,7 +27,7 @@ struct notify_note {
 };
 
 struct notify {
-	bool noting;	       /* there was a listener: blocked is complete */
+	bool noting;	       /* there was a listener */
 	int listener;	       /* -1: there is none, or it has ended */
 	uint32_t prompt;       /* answers that may still be given at once */
 	uint64_t counted_us;   /* clock_us of the last time prompt was added to */
@@ -47,7 +48,7 @@ void notify_receive(struct notify *notify, const struct pollfd *event);
 /* Gives the answers that are due. Returns milliseconds until the next is, -1 when none waits. */
 int notify_answer(struct notify *notify, uint64_t now_us);
 
-/* Adds a call to blocked, once; numbers that no call can have are left out. For tests and notify_receive. */
+/* Adds a call to blocked, once, while there is room; numbers that no call can have are left out. For tests and notify_receive. */
 void notify_remember(struct notify *notify, int number);
 
 /* Counts how many of the wanted answers may be given now, and takes them off. For tests and notify_answer. */

@@ -96,7 +96,7 @@ static void find(struct processes *processes, pid_t init)
 		add_children_of_threads(processes, (int)i, processes->list[i].pid);
 }
 
-/* Reads a status. Returns 1 when it tells of memory, 0 when the thread is gone or has none any more, or a negative errno. */
+/* Reads a status. Returns 1 when it tells of memory, 0 when the thread is gone or has none any more, or -errno. */
 static int read_status(const char *path, char *text)
 {
 	ssize_t n = read_text(path, text, PROCESSES_TEXT_BYTES);
@@ -154,8 +154,8 @@ static bool has_figures_of(const struct process *a, const struct process *b)
 	return a->data_bytes == b->data_bytes && a->mapped_bytes == b->mapped_bytes;
 }
 
-/* Between vfork and exec a child has its parent's memory. The figures agree then, and the kernel must say so, for those of
- * a forked child agree too. If it says no, the child may have gone on since it was measured, and is measured again.
+/* Between vfork and exec a child has its parent's memory. The figures agree then, and the kernel must say so, for those
+ * of a forked child agree too. If it says no, the child may have gone on since it was measured, and is measured again.
  * kcmp(2) is refused in some containers: there a child that is new is believed. */
 static void settle(struct processes *now, struct process *child, const struct processes *before)
 {

@@ -42,7 +42,8 @@ struct process_sums {
 int processes_check(void);
 
 /* Finds everything below init and measures it. before is the result of the last time (may be the same object's copy, or
- * empty): where the kernel does not tell whether a child still has its parent's memory, a child that is new is taken to. */
+ * empty): where the kernel does not tell whether a child still has its parent's memory, a child that is new is taken
+ * to. */
 void processes_look(struct processes *now, pid_t init, const struct processes *before);
 
 /* The sums over those that are counted. */

@@ -27,8 +27,8 @@ int report_ready(int sock, uint32_t layers, int listener)
 	struct report report = {.kind = REPORT_READY, .layers = layers};
 	_cleanup_fd_ int fd = listener;
 
-	/* The kernel bounds how many descriptors a user may have in flight. Without its listener the filter refuses what
-	 * would have been noted by ENOSYS. */
+	/* The kernel bounds how many descriptors a user may have in flight. Without its listener the filter refuses
+	 * with ENOSYS what would have been noted. */
 	if (fd >= 0 && packet_send(sock, &report, sizeof(report), &fd, 1) == 0)
 		return 0;
 	return report_send(sock, &report);

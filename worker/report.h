@@ -1,10 +1,11 @@
 /* report - what worker and the processes of a sandbox tell each other, over a socket pair of the sandbox's own.
  *
  * From inside: who pid 1 is, that the sandbox is ready, which step failed, how the main program ended. From the worker:
- * one message with four descriptors, which starts the run. The end of the stream tells each side that the other is dead:
- * the socket is init's lifeline, for PDEATHSIG is lost where a parent exits on purpose.
- * A run never holds the socket: it is close-on-exec, and init, which holds it, is not dumpable. Nor does it ever hold the
- * listener of its filter (notify.h), which comes with REPORT_READY: init has closed its own before it takes a program.
+ * one message with four descriptors, which starts the run. The end of the stream tells each side that the other is
+ * dead: the socket is init's lifeline, for PDEATHSIG is lost where a parent exits on purpose.
+ * A run never holds the socket: it is close-on-exec, and init, which holds it, is not dumpable. Nor does it ever hold
+ * the listener of its filter (notify.h), which comes with REPORT_READY: init has closed its own before it takes a
+ * program.
  */
 #ifndef WORKER_REPORT_H
 #define WORKER_REPORT_H

@@ -44,8 +44,8 @@ int run_tick(struct run *run, struct sandbox *sandbox, uint64_t now_us);
 /* Kills it for a reason (FRAME_CANCELLED, …). */
 void run_kill(struct run *run, struct sandbox *sandbox, enum frame_flag reason);
 
-/* Answers on link when the sandbox is REAPED, and ends the run: id is 0 afterwards. max_cpu_s is the limit it ran under.
- * Returns 0 or a negative errno of frame_send. */
+/* Answers on link when the sandbox is REAPED, and ends the run: id is 0 afterwards. max_cpu_s is the limit it ran
+ * under. Returns 0 or a negative errno of frame_send. */
 int run_answer(struct run *run, const struct sandbox *sandbox, const struct limits *limits,
 	       int link);
 

@@ -187,8 +187,7 @@ void sandbox_destroy(struct sandbox *sandbox)
 
 void sandbox_clear(struct sandbox *sandbox)
 {
-	if (sandbox->state == SANDBOX_REAPED && sandbox->sock > 0)
-		close(sandbox->sock);
+	cleanup_fd(&sandbox->sock);
 	notify_clear(&sandbox->notify);
 	make_blank(sandbox);
 }

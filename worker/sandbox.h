@@ -4,8 +4,8 @@
  *      │                  │                                        ▲
  *      └──failed, kill────┴────────────────────────────────────────┘
  *
- * REAPED means that init was waited for (one that was never heard of exits by itself, and has run nothing), and so that no process of the sandbox is alive: the kernel lets pid 1 go only
- * when its namespace is empty (pid_namespaces(7)).
+ * REAPED means that init was waited for (one that was never heard of exits by itself, and has run nothing), and so that
+ * no process of the sandbox is alive: the kernel lets pid 1 go only when its namespace is empty (pid_namespaces(7)).
  */
 #ifndef WORKER_SANDBOX_H
 #define WORKER_SANDBOX_H
@@ -41,7 +41,7 @@ struct sandbox {
 	struct notify notify; /* what its filter refused */
 };
 
-/* Starts building one; sandbox must be REAPED (all zero bytes, or after sandbox_clear).
+/* Starts building one; sandbox must be REAPED and hold no descriptor, as after sandbox_clear.
  * Returns 0; or a negative errno, and failed_stage says what failed. */
 int sandbox_spawn(struct sandbox *sandbox, const struct inside *inside);
 
@@ -61,7 +61,7 @@ void sandbox_reaped(struct sandbox *sandbox, pid_t pid, const struct rusage *usa
 /* Kills it and waits until it is REAPED. */
 void sandbox_destroy(struct sandbox *sandbox);
 
-/* Closes what is left of a REAPED one and makes it all zero. */
+/* Closes what is left of a REAPED one, whose descriptors are -1 when it has none, and makes it blank. */
 void sandbox_clear(struct sandbox *sandbox);
 
 #endif

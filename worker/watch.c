@@ -12,8 +12,8 @@
 #define MAX_INTERVAL_US 5000
 /* As fast as a program was seen to touch new memory: the time to use up what is left decides when to look again. */
 #define GROWTH_BYTES_PER_US (8 * KIB)
-/* A proportional sum reads every page table entry: at most so much CPU time at once, and a tenth of the time, or half of it when
- * the run seems to be over its limit. */
+/* A proportional sum reads every page table entry: at most so much CPU time at once, and a tenth of the time, or half
+ * of it when the run seems to be over its limit. */
 #define PRECISE_BUDGET_US 200000
 #define PRECISE_PAUSE 10
 #define URGENT_PAUSE 1

@@ -1,12 +1,12 @@
 /* watch - memory of a run as a whole, where no cgroup counts it: by looking, every few milliseconds.
  *
  * The worker sums what the run's processes have (processes.h) and moves each one's soft RLIMIT_DATA to what it has plus
- * what the whole run may still grow. So reservations that are never touched cost nothing, and a program that grows meets a
- * MemoryError, which it can report. Pages shared after a fork are counted once per process at first; where that matters
- * the proportional set size decides. Past the limit the run is killed.
+ * what the whole run may still grow. So reservations that are never touched cost nothing, and a program that grows
+ * meets a MemoryError, which it can report. Pages shared after a fork are counted once per process at first; where that
+ * matters the proportional set size decides. Past the limit the run is killed.
  *
- * Many processes that grow at once can overshoot between two looks. Shared anonymous mappings count as a whole, touched or
- * not. Memory of the kernel other than page tables (buffers of sockets and pipes, watches) is not seen.
+ * Many processes that grow at once can overshoot between two looks. Shared anonymous mappings count as a whole, touched
+ * or not. Memory of the kernel other than page tables (buffers of sockets and pipes, watches) is not seen.
  */
 #ifndef WORKER_WATCH_H
 #define WORKER_WATCH_H
@@ -25,8 +25,8 @@ struct watch {
 	uint64_t peak_bytes;
 	struct processes *now; /* owned; NULL before the first look */
 	struct processes *before;
-	/* The last proportional sum, what the plain sum was then, and when there may be another: if it can wait, and if it
-	 * is urgent. */
+	/* The last proportional sum, what the plain sum was then, and when there may be another: if it can wait, and if
+	 * it is urgent. */
 	uint64_t precise_bytes;
 	uint64_t plain_bytes;
 	uint64_t precise_us;

@@ -1,7 +1,7 @@
 /* worker - theory of operation
  *
- * One thread, one poll loop, one run at a time. The worker holds one sandbox that is ready before a request comes; a RUN
- * gives it the program, and when that sandbox is gone the next one is built. It waits for frames of the supervisor,
+ * One thread, one poll loop, one run at a time. The worker holds one sandbox that is ready before a request comes; a
+ * RUN gives it the program, and when that sandbox is gone the next one is built. It waits for frames of the supervisor,
  * reports of the sandbox, notes of its filter, SIGCHLD (by signalfd), three pipes, and time.
  *
  * It holds no secret, and never looks at a byte of a caller: programs and outputs pass through as descriptors. When the

@@ -1,8 +1,8 @@
 /* baseline - the cheapest way to run a program without any wall around it, as a measure for what a sandbox costs.
  *
- * One call: a fresh directory, main.py written into it, `python3 main.py` spawned there with pipes on its three standard
- * streams, both outputs read to their ends, everything removed. For each byte on stdin one call is made, and its wall
- * time in microseconds is printed as a line.
+ * One call: a fresh directory, main.py written into it, `python3 main.py` spawned there with pipes on its three
+ * standard streams, both outputs read to their ends, everything removed. For each byte on stdin one call is made, and
+ * its wall time in microseconds is printed as a line.
  *
  * usage: baseline PYTHON PROGRAM
  */

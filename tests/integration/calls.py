@@ -12,10 +12,10 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from mcp import (LATEST, SANITIZED, Server, case, cases, check, contains, equal, main, named, named_program, skip, unique, until,
-                 within)
-from _messages import (PARSE, REQUEST, SLACK_S, SLEEP, check_error, init, peak_kib, ran, raw_call, request, shared, still_there,
-                       the_tool, tool_error)
+from mcp import (LATEST, SANITIZED, Server, case, cases, check, contains, equal, main, named, named_program, skip, unique,
+                 until, within)
+from _messages import (PARSE, REQUEST, SLACK_S, SLEEP, check_error, init, peak_kib, ran, raw_call, request, shared,
+                       still_there, the_tool, tool_error)
 
 # Arguments of the tool.
 

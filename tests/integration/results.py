@@ -24,7 +24,7 @@ ODD += [bytes([i]) for i in range(32)]
 def random_output(rnd):
     kind = rnd.randrange(4)
     if kind == 0:
-        return rnd.randbytes(rnd.randrange(200)) if hasattr(rnd, "randbytes") else os.urandom(rnd.randrange(200))
+        return rnd.randbytes(rnd.randrange(200))
     if kind == 1:
         return bytes(rnd.choice(b"\xe2\x82\xac\xf0\x9f\x98\x80\xed\xa0\xc2A") for _ in range(rnd.randrange(60)))
     data = b"".join(rnd.choice(ODD) for _ in range(rnd.randrange(40)))

@@ -30,7 +30,8 @@ CAPABILITIES = "+sys_admin,+net_admin,+setpcap"
 COVERED = ("/usr/share/man", "/usr/share/doc", "/usr/lib/tmpfiles.d", "/usr/include", "/usr/local/bin", "/usr/games")
 # How the product tells that it misses something: the stage, and what it writes.
 REFUSALS = ((None, r"event=(?:worker\.unusable|exec\.failed)\b.*?\bstage=(\w+)"),
-            ("link", r"event=worker\.lost errno=(?:EBADMSG|EFBIG)\b"), ("start", r"^mcp-exec: (?:Cannot become user|No seccomp filter)"))
+            ("link", r"event=worker\.lost errno=(?:EBADMSG|EFBIG)\b"),
+            ("start", r"^mcp-exec: (?:Cannot become user|No seccomp filter)"))
 MS_REC, MS_SHARED = 0x4000, 0x100000
 
 

@@ -16,7 +16,7 @@ RELEASES = {"11": "bullseye", "12": "bookworm", "13": "trixie"}
 PACKAGES = ("python3", "python3-numpy", "mount", "tzdata", "ca-certificates", "libpython3-stdlib")
 LIMIT_S = 600
 # What apt says when a mirror does not have a release (any more).
-NOT_THERE = re.compile(r"404 +Not Found|does not have a Release file|no longer has a Release file")
+NOT_THERE = re.compile(r"does not have a Release file|no longer has a Release file")
 
 
 def _stanzas(text):

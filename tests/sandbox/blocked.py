@@ -9,7 +9,7 @@ import re
 import time
 
 from _sandbox import ATTEMPTS, check, equal, expect, nothing_left, printed, run, server, structured
-from mcp import PATIENCE, Skip, cases, descendants, main, until, within
+from mcp import Skip, cases, descendants, main, until, within
 
 # Refused without end, by a call that any C library has.
 FLOOD = """
@@ -41,8 +41,8 @@ def failed(code, **more):
         ("of_a_program_that_was_started",
          "import subprocess; subprocess.run([sys.executable, '-c', 'import os; os.setuid(0)'])", ["setuid"]),
         ("quiet_rows", "call('memfd_create', 0, 0)", []),
-        ("noted_arguments", "call('ioctl', 0, 0x5412, 0)", ["ioctl"]),
-        ("quiet_arguments", "call('ioctl', 0, 0x5606, 0)", []),
+        ("quiet_arguments", "call('ioctl', 0, 0x540c, 0)", []),  # TIOCEXCL
+        ("arguments_between_quiet_ones", "call('ioctl', 0, 0x5412, 0)", ["ioctl"]),  # TIOCSTI
         ("none", "os.getpid()", [])])
 def test_names(code, want):
     equal(blocked(failed(ATTEMPTS + "\ntry: %s\nexcept OSError: pass\n" % code)), want)
@@ -133,8 +133,8 @@ subprocess.run([sys.executable, "-c", code])
 
 def test_a_run_cannot_have_a_listener_of_its_own():
     equal(printed(ATTEMPTS + "for flags in (0, 8, 8 | 32): attempt(flags, call, 'seccomp', 1, flags, 0)\n"
-                  "for mode in (1, 2): attempt(mode, libc.prctl, 22, mode, 0); print(ctypes.get_errno())\n"),
-          "0 DENIED EPERM\n8 DENIED EPERM\n40 DENIED EPERM\n1 OPEN\n1\n2 OPEN\n1\n")
+                  "for mode in (1, 2): attempt('prctl %d' % mode, call, 'prctl', 22, mode, 0)\n"),
+          "0 DENIED EPERM\n8 DENIED EPERM\n40 DENIED EPERM\nprctl 1 DENIED EPERM\nprctl 2 DENIED EPERM\n")
 
 
 # --- it costs the run, and nobody else -------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ def test_a_flood_of_many_threads_ends_at_its_deadline_and_the_next_run_is_as_eve
     for _ in range(2):
         result = run(code, timeout_s=2)
         expect(result, timed_out=True, limit="wall_time")
-        within(result["duration_ms"], 2000, 2000 + 1000 * PATIENCE)
+        within(result["duration_ms"], 2000, 3000, "ms")
         equal(blocked(result), ["setuid"])
         equal(printed("print(1)"), "1\n")
 
@@ -163,7 +163,7 @@ def test_a_flood_costs_the_worker_little():
         run(code, timeout_s=5)
         return cpu_s(worker) - before
     idle = cost("import time; time.sleep(60)")
-    within(cost(FLOOD + "flood()") - idle, -1, 5 * 0.1 * PATIENCE)
+    within(cost(FLOOD + "flood()") - idle, -1, 0.5)
 
 
 def test_a_process_that_waits_for_an_answer_can_be_killed_at_once():
@@ -180,7 +180,7 @@ for pid in children: os.kill(pid, signal.SIGKILL)
 for pid in children: assert os.waitpid(pid, 0)[1] == 9
 print(time.monotonic() - start)
 """)
-    within(float(seconds), 0, 1 * PATIENCE)
+    within(float(seconds), 0, 1)
 
 
 def test_a_flood_is_cancelled_at_once():
@@ -190,7 +190,7 @@ def test_a_flood_is_cancelled_at_once():
     s.cancel(id)
     start = time.monotonic()
     equal(structured(s.exec("print(2)"))["stdout"], "2\n")
-    within(time.monotonic() - start, 0, 2 * PATIENCE)
+    within(time.monotonic() - start, 0, 2)
 
 
 @cases([("restarted", "signal.siginterrupt(signal.SIGALRM, False)"), ("repeated", "pass")])

@@ -41,8 +41,8 @@ DIFFERENT = [
      "workspace"),
     ("inotify", "import ctypes; print(ctypes.CDLL(None).inotify_init() > 0)", "False", "instances are counted per host "
      "user"),
-    ("cpus_may_not_be_chosen", TRY % "os.sched_setaffinity(0, os.sched_getaffinity(0))", "Operation not permitted", "t"
-     "he granted CPUs are a limit"),
+    ("cpus_may_not_be_chosen", TRY % "os.sched_setaffinity(0, os.sched_getaffinity(0))", "Operation not permitted",
+     "the granted CPUs are a limit"),
     ("network", "import socket\ntry: socket.create_connection(('198.51.100.1', 80), 5)\nexcept OSError as e: "
      "print(e.strerror)", "Network is unreachable", "no network"),
     ("raw_sockets", "import socket\ntry: socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)\nexcept OSError as e: "

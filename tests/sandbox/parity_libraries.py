@@ -52,8 +52,8 @@ def test_numpy_is_the_same_with(blas, code):
 
 
 def test_sixty_four_threads_and_the_whole_stack_fit_with_openblas():
-    code = choose("open"
-        "blas") + "import matplotlib; matplotlib.use('Agg')\nimport matplotlib.pyplot, pandas, threading\n" \
+    code = choose("openblas") + \
+        "import matplotlib; matplotlib.use('Agg')\nimport matplotlib.pyplot, pandas, threading\n" \
         "b = threading.Barrier(65)\ndef f(): b.wait(); (np.ones((40, 40)) @ np.ones((40, 40))).sum(); b.wait()\n" \
         "t = [threading.Thread(target=f) for _ in range(64)]\n[x.start() for x in t]; b.wait(); b.wait(); " \
         "[x.join() for x in t]; print('all')"

@@ -174,7 +174,7 @@ SIGNALS = [(label, "import os, signal, sys, time\n" + body) for label, body in (
     ("alarm", "def h(n, f): raise TimeoutError('alarm')\nsignal.signal(signal.SIGALRM, h); signal.setitimer(0, .05)\n"
      "try: time.sleep(9)\nexcept TimeoutError as e: print(e)"),
     ("itimers", "n = []\nsignal.signal(signal.SIGALRM, lambda *a: n.append(1)); signal.setitimer(0, .02, .02)\n"
-     "while len(n) < 3: signal.pause()\nsignal.setitimer(0, 0); print(signal.getitimer(0))\n"
+     "while len(n) < 3: signal.pause()\nsignal.setitimer(0, 0); print(signal.setitimer(0, 0))\n"
      "signal.signal(signal.SIGPROF, lambda *a: (print('prof'), signal.setitimer(2, 0))); signal.setitimer(2, .01)\n"
      "t = time.process_time()\nwhile time.process_time() < t + .1: pass"),
     ("default_alarm", "print('x'); signal.alarm(1); time.sleep(9)"),
@@ -211,8 +211,8 @@ SIGNALS = [(label, "import os, signal, sys, time\n" + body) for label, body in (
      "os.kill(os.getpid(), signal.SIGRTMIN + 1); print(n, signal.SIGRTMAX - signal.SIGRTMIN, signal.strsignal(11))"),
     ("segfault_of_a_child", "import ctypes, subprocess\nprint(subprocess.run([sys.executable, '-c', 'import ctypes; "
      "ctypes.string_at(0)']).returncode)"),
-    ("pidfd", "p = os.fork()\nif p == 0: signal.pause()\nf = os.pidfd_open(p); signal.pidfd_send_signal(f, 15); "
-     "print(os.waitpid(p, 0)[1])"),
+    ("pidfd", "import select\np = os.fork()\nif p == 0: signal.pause()\nf = os.pidfd_open(p); os.kill(p, 15); "
+     "print(select.select([f], [], [], 9)[0] == [f], os.waitpid(p, 0)[1])"),
 )]
 
 SOCKETS = [(label, "import select, socket, threading\n" + body) for label, body in (

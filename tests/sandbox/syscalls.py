@@ -2,7 +2,8 @@
 """Which system calls can be reached from inside a run: each is tried, by number, with arguments that can do nothing.
 
 A call is reached when it answers otherwise than the filter would: EBADF and EFAULT come from the kernel's own look at
-the arguments. Those that have an effect with any arguments (exit, fork, pause, ...) are tried in children that may be lost.
+the arguments. Those that have an effect with any arguments (exit, fork, pause, ...) are tried in children that may be
+lost.
 With --print it tells what it found.
 """
 import errno
@@ -34,7 +35,7 @@ def probe(number, arguments):
         os.write(w, b"%d\n" % (ctypes.get_errno() if got == -1 else 0))
         os._exit(0)
     os.close(w)
-    told = os.read(r, 16) if select.select([r], [], [], 0.5)[0] else b""
+    told = os.read(r, 16) if select.select([r], [], [], 1.5)[0] else b""
     os.kill(pid, signal.SIGKILL); os.waitpid(pid, 0); os.close(r)
     return int(told.split()[0]) if told else None
 print(json.dumps([probe(*p) for p in json.load(sys.stdin)]))
@@ -159,7 +160,8 @@ def test_what_can_be_reached_is_what_the_policy_allows():
 def test_the_documents_have_the_number():
     """Of the table; an architecture without some of the calls has fewer."""
     told = set()
-    for name, sentence in (("README.md", r"allow-list of (\d+) system\s+calls"), ("SECURITY.md", r"can\s+reach (\d+) of")):
+    for name, sentence in (("README.md", r"allow-list of (\d+) system\s+calls"),
+                           ("SECURITY.md", r"can\s+reach (\d+) of")):
         with open(os.path.join(ROOT, name)) as file:
             told |= set(re.findall(sentence, file.read()))
     equal(told, {str(len({name for name, error, _ in found().rows if not error}))})

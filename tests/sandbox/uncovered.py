@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What the kernel counts or keeps beside namespaces: a run that takes all of it leaves the next server's run alone.
 
-Two servers of one user run at the same time. What stays shared stands in SECURITY.md, under "What namespaces do not cover".
+Two servers of one user run at the same time. What stays shared stands in SECURITY.md, under "What namespaces do not
+cover".
 """
 import fcntl
 
@@ -61,7 +62,8 @@ TAKEN = [
 @cases(TAKEN)
 def test_taken_by_one_run_is_there_for_another(take, then, want):
     first, name = server(), unique()
-    call = first.start_exec(COUNT + take + NAME_ITSELF + "name_itself(%r)\nimport time; time.sleep(60)" % name, timeout_s=60)
+    call = first.start_exec(COUNT + take + NAME_ITSELF + "name_itself(%r)\nimport time; time.sleep(60)" % name,
+                            timeout_s=60)
     try:
         until(lambda: named(name), 20, "the run that takes all")
         with Server() as second:

@@ -327,7 +327,18 @@ static void test_another_abi_is_refused(void **state)
 
 /* --- Tables --- */
 
-static void test_every_row_is_a_system_call_with_a_reason(void **state)
+/* Whether a row before i of the same table says the same. */
+static bool is_repeated(filter_table *table, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (!strcmp(table(k)->name, table(i)->name) &&
+		    !memcmp(table(k)->conditions, table(i)->conditions,
+			    sizeof(table(i)->conditions)))
+			return true;
+	return false;
+}
+
+static void test_every_row_is_a_system_call_with_a_reason_and_stands_once(void **state)
 {
 	const struct filter_rule *rule;
 
@@ -336,6 +347,8 @@ static void test_every_row_is_a_system_call_with_a_reason(void **state)
 		for (size_t i = 0; (rule = tables[t](i)); i++) {
 			if (seccomp_syscall_resolve_name(rule->name) == __NR_SCMP_ERROR)
 				fail_msg("%s is no system call", rule->name);
+			if (is_repeated(tables[t], i))
+				fail_msg("%s stands twice", rule->name);
 			assert_int_equal(rule->error, 0);
 			assert_true(*rule->why);
 		}
@@ -352,7 +365,7 @@ int main(void)
 		cmocka_unit_test(test_is_not_confined_without_no_new_privs),
 		cmocka_unit_test(test_is_confined_whatever_the_limit_on_file_size_is),
 		cmocka_unit_test(test_another_abi_is_refused),
-		cmocka_unit_test(test_every_row_is_a_system_call_with_a_reason),
+		cmocka_unit_test(test_every_row_is_a_system_call_with_a_reason_and_stands_once),
 	};
 
 	return cmocka_run_group_tests_name("confine", tests, NULL, NULL);

@@ -8,6 +8,8 @@ from _target import Broken, below, structured
 from hostile import FILTER
 from mcp import alive, check, equal, named, named_program, unique, until, within
 
+from .honest import library
+
 ALONE = [
     works("report.thousands-of-lines", "printing many short lines does not end in a bare signal",
           "for i in range(3000): print(i)", "".join("%d\n" % i for i in range(3000))),
@@ -17,11 +19,9 @@ def f(x): return -x
 if __name__ == '__main__':
     print(m.get_context('forkserver').Pool(2).map(f, [1, 2]))
 """, "[-1, -2]\n"),
-    works("report.numpy-with-pandas", "numpy and pandas together, without a refused call", """
-try:
-    import numpy, pandas
-    print(pandas.DataFrame({'a': [1]}).shape)
-except ModuleNotFoundError: print((1, 1))
+    library("report.numpy-with-pandas", "numpy and pandas together", "pandas", """
+import numpy, pandas
+print(pandas.DataFrame({'a': numpy.ones(1)}).shape)
 """, "(1, 1)\n"),
     ends("report.background-child", "a background child holds the pipe: the answer does not wait for it", "init",
          "os.system('sleep 10 &')\nprint('done')", stdout="done\n", exit_code=0, timed_out=False, seconds=3,
