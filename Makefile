@@ -117,6 +117,7 @@ $(call objects,$(VERSIONED)): GENERATED = -include $(BUILD)/build_id.h
 $(BUILD)/syscall_names.h: $(BUILD)/command
 	@{ printf '#define SYSCALL_NAMES(X)'; echo '#include <sys/syscall.h>' | $(CC) $(CPPFLAGS) $(CFLAGS) -E -dM - | LC_ALL=C sort | \
 		sed -n '/_syscalls\b\|_arch_specific_syscall\b/d; s/^#define __NR_\([a-z0-9_]*\) .*/ X(\1)/p' | tr -d '\n'; echo; } >$@
+	@grep -q 'X(read)' $@ || { echo "$(CC) does not tell the names of the system calls." >&2; exit 1; }
 
 SYSCALL_NAMES := $(call objects,supervisor/syscall_name.c)
 $(SYSCALL_NAMES): $(BUILD)/syscall_names.h

@@ -55,7 +55,8 @@ void notify_receive(struct notify *notify, const struct pollfd *event)
 	struct seccomp_notif note = {0};
 	struct notify_note *place;
 
-	if (event->fd < 0 || !event->revents)
+	/* Another listener than the one that was polled may have nothing to say, and would not say so. */
+	if (event->fd < 0 || event->fd != notify->listener || !event->revents)
 		return;
 	/* The size of the struct is part of the request's number: a kernel with a larger one refuses it. */
 	if (!(event->revents & POLLIN) ||
