@@ -41,10 +41,16 @@ def failed(code, **more):
         ("of_a_program_that_was_started",
          "import subprocess; subprocess.run([sys.executable, '-c', 'import os; os.setuid(0)'])", ["setuid"]),
         ("quiet_rows", "call('memfd_create', 0, 0)", []),
-        ("quiet_arguments", "call('ioctl', 0, 0x5412, 0)", []),
+        ("quiet_arguments", "call('ioctl', 0, 0x54ff, 0)", []),
         ("none", "os.getpid()", [])])
 def test_names(code, want):
     equal(blocked(failed(ATTEMPTS + "\ntry: %s\nexcept OSError: pass\n" % code)), want)
+
+
+def test_what_common_programs_try_and_do_without_is_not_named():
+    names = ("mlock", "capget", "pkey_alloc", "epoll_create")
+    result = failed(ATTEMPTS + "for name in %r: attempt(name, call, name, 0, 0)\n" % (names,))
+    equal((result["stdout"], blocked(result)), ("".join("%s DENIED ENOSYS\n" % name for name in names), []))
 
 
 def test_at_most_eight_are_named_each_once():
@@ -61,7 +67,7 @@ def test_a_number_without_a_name_is_told():
 
 def test_a_program_that_ends_well_is_told_nothing():
     result = run(KEYCTL)
-    expect(result, stdout="keyctl EPERM\n", exit_code=0, warnings=[])
+    expect(result, stdout="keyctl DENIED EPERM\n", exit_code=0, warnings=[])
 
 
 @cases([("signal", "os.kill(os.getpid(), 9)", -1, {}), ("exit_code", "sys.exit(1)", 1, {}),
@@ -133,7 +139,7 @@ subprocess.run([sys.executable, "-c", code])
 def test_a_run_cannot_have_a_listener_of_its_own():
     equal(printed(ATTEMPTS + "for flags in (0, 8, 8 | 32): attempt(flags, call, 'seccomp', 1, flags, 0)\n"
                   "for mode in (1, 2): attempt(mode, libc.prctl, 22, mode, 0); print(ctypes.get_errno())\n"),
-          "0 EPERM\n8 EPERM\n40 EPERM\n1 OPEN\n22\n2 OPEN\n22\n")
+          "0 DENIED EPERM\n8 DENIED EPERM\n40 DENIED EPERM\n1 OPEN\n1\n2 OPEN\n1\n")
 
 
 # --- it costs the run, and nobody else -------------------------------------------------------------------------------
