@@ -234,6 +234,11 @@ static const struct row ROWS[] = {
 	 NULL,
 	 "Memory is out: give the machine, the container or the systemd unit more, or run fewer "
 	 "instances of mcp-exec."},
+	{AT(WATCH),
+	 {ENOENT},
+	 NULL,
+	 "/proc must be the one of the server's own pid namespace (unshare --mount-proc), and the "
+	 "kernel needs CONFIG_PROC_CHILDREN and CONFIG_PROC_PAGE_MONITOR."},
 	{AT(WORKER),
 	 {0},
 	 NULL,

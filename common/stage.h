@@ -35,6 +35,7 @@
 	X(NO_NEW_PRIVS, "no_new_privs", "forbidding new privileges")                               \
 	X(SECCOMP, "seccomp", "installing the seccomp filter")                                     \
 	X(EXEC, "exec", "starting the Python interpreter")                                         \
+	X(WATCH, "watch", "looking for processes and their memory in /proc")                       \
 	X(CAPTURE, "capture", "collecting output")                                                 \
 	X(INIT, "init", "watching over the run")
 

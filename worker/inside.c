@@ -80,12 +80,24 @@ static int close_inherited(int sock)
 	return fds_close_all_but(keep, sizeof(keep) / sizeof(*keep));
 }
 
+/* A server that was started nicer stays so: the way back takes a right. getpriority(2): -1 may be a value. */
+static int yield_to_others(void)
+{
+	int now;
+
+	errno = 0;
+	now = getpriority(PRIO_PROCESS, 0);
+	if (errno)
+		return -errno;
+	return now < RUN_NICENESS && setpriority(PRIO_PROCESS, 0, RUN_NICENESS) ? -errno : 0;
+}
+
 static int start_session(void)
 {
 	if (setsid() < 0)
 		return -errno;
 	umask(022);
-	return setpriority(PRIO_PROCESS, 0, RUN_NICENESS) ? -errno : 0;
+	return yield_to_others();
 }
 
 /* Grants that many of our own CPUs, counted from a random one, so that replicas do not all meet on the first. */

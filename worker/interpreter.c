@@ -20,14 +20,47 @@
 /* How long one candidate may think, and all of them: the supervisor gives a worker 20 s to be ready. */
 #define ASK_MS 5000
 #define ASK_ALL_MS 15000
+/* As many as the kernel follows: MAXSYMLINKS of linux/namei.h. */
+#define MAX_LINKS 40
 #define FALLBACK_PATH "/usr/local/bin:/usr/bin"
+
+/* One step along a link: path becomes what it leads to, in a directory by its real name. */
+static bool follow(char path[PATH_MAX])
+{
+	char next[PATH_MAX], dir[PATH_MAX], real[PATH_MAX];
+	ssize_t len = readlink(path, next, sizeof(next) - 1);
+	const char *slash;
+
+	if (len <= 0)
+		return false;
+	next[len] = '\0';
+	if (snprintf(dir, sizeof(dir), "%.*s%s",
+		     *next == '/' ? 0 : (int)(strrchr(path, '/') - path + 1), path,
+		     next) >= (int)sizeof(dir))
+		return false;
+	slash = strrchr(dir, '/');
+	snprintf(next, sizeof(next), "%s", slash);
+	dir[slash - dir + 1] = '\0';
+	return realpath(dir, real) &&
+	       snprintf(path, PATH_MAX, "%s%s", real[1] ? real : "", next) < PATH_MAX;
+}
+
+/* A link from elsewhere, as uv makes them in ~/.local/bin, stands for the first of what it leads to
+ * that runs see. */
+static bool find_shown(const struct interpreter *interpreter, char path[PATH_MAX])
+{
+	for (int left = MAX_LINKS; left && !interpreter_shows(interpreter, path); left--)
+		if (!follow(path))
+			return false;
+	return interpreter_shows(interpreter, path) && !access(path, X_OK);
+}
 
 static enum interpreter_reason settle(struct interpreter *interpreter,
 				      const struct ask_answer *answer)
 {
 	const char *executable = ask_get(answer, "executable");
 	enum interpreter_reason reason;
-	char dir[PATH_MAX];
+	char path[PATH_MAX];
 
 	interpreter->version = (uint32_t)strtoul(ask_get(answer, "version"), NULL, 10);
 	if (interpreter->version < OLDEST || interpreter->version >= 0x040000U)
@@ -36,13 +69,13 @@ static enum interpreter_reason settle(struct interpreter *interpreter,
 		return INTERPRETER_NOT_RUNNABLE;
 	if ((reason = interpreter_show(interpreter, answer)) != INTERPRETER_OK)
 		return reason;
-	snprintf(dir, sizeof(dir), "%.*s", (int)(strrchr(executable, '/') - executable),
-		 executable);
 	/* Of a prefix such as /opt/x, bin is a part; a lone binary elsewhere has no prefix of its own. */
-	if (!interpreter_shows(interpreter, executable))
+	if (snprintf(path, sizeof(path), "%s", executable) >= (int)sizeof(path) ||
+	    !find_shown(interpreter, path))
 		return INTERPRETER_UNSAFE_PREFIX;
-	interpreter->path = strdup(executable);
-	interpreter->bin_dir = !strncmp(dir, "/usr/", strlen("/usr/")) ? NULL : strdup(dir);
+	interpreter->path = strdup(path);
+	*strrchr(path, '/') = '\0';
+	interpreter->bin_dir = !strncmp(path, "/usr/", strlen("/usr/")) ? NULL : strdup(path);
 	return interpreter->path ? INTERPRETER_OK : INTERPRETER_NOT_RUNNABLE;
 }
 

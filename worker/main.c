@@ -93,7 +93,7 @@ static int prepare(const struct options *options, const struct interpreter *inte
 	if ((r = check_file_size()) < 0)
 		return r;
 	/* Without eyes the watch over a run's memory would be none. */
-	*stage = STAGE_INIT;
+	*stage = STAGE_WATCH;
 	if ((r = processes_check()) < 0)
 		return r;
 	*stage = STAGE_SECCOMP;

@@ -174,7 +174,8 @@ int run_answer(struct run *run, const struct sandbox *sandbox, const struct limi
 	int r;
 
 	if (run->capture_error)
-		r = answer_fail(run, STAGE_CAPTURE, -run->capture_error, link);
+		r = answer_fail(run, run->started ? STAGE_CAPTURE : STAGE_PROGRAM,
+				-run->capture_error, link);
 	else if (sandbox->failed_stage != STAGE_NONE && !run->killed)
 		r = answer_fail(run, sandbox->failed_stage, sandbox->failed_error, link);
 	else

@@ -85,7 +85,7 @@ TABLES = (
 COMPATIBLE = {"getxattr", "lgetxattr", "fgetxattr", "listxattr", "llistxattr", "flistxattr", "setxattr", "lsetxattr",
               "fsetxattr", "removexattr", "copy_file_range", "openat2", "faccessat2", "renameat2", "statx", "rseq",
               "set_robust_list", "close_range", "membarrier", "get_mempolicy", "set_mempolicy", "mbind", "fadvise64",
-              "fchown", "fchownat", "lchown"}
+              "fchown", "fchownat", "lchown", "mlock", "capget", "pkey_alloc", "epoll_create"}
 BAD_ROWS = {"policy/namespaces.c": "\t{CLONE_NEWTIME,\n", "policy/rlimits.c": "\t{RLIMIT_AS,\n",
             "policy/view_table.c": '\t{VIEW_FILE, "/etc/motd"',
             "policy/syscalls_table.c": '\tREFUSE("reboot"\n\tREFUSE_QUIETLY("acct"\n',

@@ -6,12 +6,13 @@ sandbox that could be counted, so this is seen by its name: each program calls i
 """
 import os
 import signal
+import subprocess
 import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from mcp import (Server, alive, case, check, descendants, equal, main, marked, named, named_program, pids, skip, unique,
-                 until, within, workers_of)
+from mcp import (PATIENCE, Server, alive, case, check, contains, descendants, equal, main, marked, named,
+                 named_program, pids, skip, unique, until, within, workers_of)
 
 # The server's own settings stand on its worker's command line: an odd number finds this test's worker and no other.
 MARKER = str(256 * 1024 * 1024 + 4096 * (os.getpid() % 1000 + 1))
@@ -255,6 +256,46 @@ def test_worker_alone_ends_what_it_started():
         until(lambda: not named(name), 2, "the run died with its worker")
         s.kill()
         until(lambda: not any(map(alive, below)), 2, "all that was below the server is gone")
+
+
+def not_run(result):
+    """Checks that a call is told not to have begun, and not to be lost."""
+    equal(result["isError"], True, str(result)[:300])
+    text = result["content"][0]["text"]
+    check(text.startswith("Nothing was run. "), text)
+    return text
+
+
+def test_proc_of_another_pid_namespace():
+    """As unshare leaves it: the memory watch finds no process of ours there."""
+    enter = ["unshare", "-pf"] if os.geteuid() == 0 else ["unshare", "--map-current-user", "-pf"]
+    with Server(through=enter) as s:
+        s.initialize()
+        contains(not_run(s.exec("print(1)")), "(watch, ENOENT)", "--mount-proc")
+
+
+def limit_files(pid, limit):
+    """Sets a process's soft limit on open files, as its own user: root may lack the right here."""
+    with open("/proc/%d/status" % pid) as file:
+        uid = int(file.read().split("Uid:")[1].split()[0])
+    code = "import resource as r\nhard = r.prlimit(%d, r.RLIMIT_NOFILE)[1]\nr.prlimit(%d, r.RLIMIT_NOFILE, (%d, hard))"
+    as_user = {"user": uid, "group": uid, "extra_groups": []} if os.geteuid() == 0 else {}
+    subprocess.run(["/usr/bin/python3", "-c", code % (pid, pid, limit)], check=True, timeout=20 * PATIENCE, **as_user)
+
+
+def test_no_descriptor_is_left_for_the_pipes():
+    """One less each time: making the pipes takes the most, so it fails first."""
+    with server() as s:
+        s.initialize()
+        worker = s.worker()
+        for limit in range(32, 6, -1):
+            limit_files(worker, limit)
+            result = s.exec("print(1)")
+            if result["isError"]:
+                break
+        contains(not_run(result), "(program, EMFILE)", "ulimit -n")
+        limit_files(worker, 64)
+        prints(s, "2")
 
 
 if __name__ == "__main__":

@@ -48,6 +48,12 @@ def test_names(code, want):
     equal(blocked(failed(ATTEMPTS + "\ntry: %s\nexcept OSError: pass\n" % code)), want)
 
 
+def test_what_common_programs_try_and_do_without_is_not_named():
+    names = ("mlock", "capget", "pkey_alloc", "epoll_create")
+    result = failed(ATTEMPTS + "for name in %r: attempt(name, call, name, 0, 0)\n" % (names,))
+    equal((result["stdout"], blocked(result)), ("".join("%s DENIED ENOSYS\n" % name for name in names), []))
+
+
 def test_at_most_eight_are_named_each_once():
     names = ["keyctl", "add_key", "bpf", "setuid", "mount", "unshare", "reboot", "acct", "swapon", "chroot"]
     code = "".join("attempt('x', call, %r, 0, 0, 0, 0, 0)\n" % name for name in names * 2)

@@ -81,6 +81,7 @@ def test_descriptors_of_who_starts_the_server_do_not_get_through():
 
 
 @cases([("umask", ["sh", "-c", 'umask 0777; exec "$0" "$@"']), ("niceness", ["nice", "-n", "5"]),
+        ("more_niceness_than_that_of_runs", ["nice", "-n", "19"]),
         ("ignored_signals", ["sh", "-c", "trap '' INT TERM PIPE CHLD USR1 HUP; exec \"$0\" \"$@\""]),
         ("limits", ["sh", "-c", 'ulimit -n 200; ulimit -s 4096; exec "$0" "$@"'])])
 def test_what_the_server_was_started_with_does_not_show(through):

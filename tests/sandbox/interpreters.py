@@ -209,6 +209,27 @@ def test_links_to_an_environment():
                                                                                     home("real/v")) + SEARCH), "True\n")
 
 
+def test_links_to_an_interpreter_from_elsewhere():
+    """As uv puts them into ~/.local/bin, of which nothing is seen."""
+    with Home() as home:
+        prefix = home("share/python-3.x")
+        os.makedirs(os.path.join(prefix, "bin"))
+        os.makedirs(os.path.join(prefix, "lib"))
+        shutil.copy(os.path.realpath(PYTHON), os.path.join(prefix, "bin"))
+        name = os.path.basename(os.path.realpath(PYTHON))
+        os.symlink("/usr/lib/" + name, os.path.join(prefix, "lib", name))
+        os.symlink("python-3.x", home("share/python-3"))
+        os.makedirs(home(".local/bin"))
+        home.write(".local/bin/tool", "CANARY")
+        for link, to in (("a", home("share/python-3/bin", name)), ("b", "a"),
+                         ("c", "../../share/python-3.x/bin/" + name), ("d", PYTHON)):
+            os.symlink(to, home(".local/bin", link))
+            with home.server(home(".local/bin", link)) as s:
+                equal(ran(s, "import os, sys\nprint(os.path.realpath(sys.prefix), os.path.exists(sys.executable), "
+                          "os.path.exists(%r))\n" % home(".local") + SEARCH),
+                      "%s True False\n" % ("/usr" if link == "d" else prefix))
+
+
 # Answers as an interpreter does when it is asked, with this version and prefix.
 LIAR = "#!/bin/sh\n" \
        "printf 'mcp-exec-answer\\0001\\0version\\000%s\\0executable\\0/usr/bin/python3\\0prefix\\0%s\\0' >&3\n"
