@@ -129,7 +129,8 @@ def test_a_full_workspace_and_most_of_the_memory_go_together():
 def test_the_peak_is_what_was_used():
     for mib in (20, 100, 200):
         _, peak = ran(FILL + "m = private(%d << 20); fill(m, %d << 20); time.sleep(.2)" % (mib, mib))
-        check(mib * MIB < peak < (mib + 30) * MIB, "peak of %d MiB in MiB:" % mib, peak // MIB)
+        # Beside it there are Python and init, which in a sanitized build is large.
+        check(mib * MIB < peak < (mib + (60 if SANITIZED else 30)) * MIB, "peak of %d MiB in MiB:" % mib, peak // MIB)
 
 
 def test_nothing_is_left():
