@@ -89,7 +89,8 @@ def clinging(id, title, code):
         within(time.monotonic() - start, 0, 3)
         equal([result[k] for k in ("stdout", "exit_code", "timed_out", "limit")], ["done\n", 0, False, None])
         if "processes" in target.offers:
-            equal(named(name) + marked(name.encode()), [])
+            # One that forks and goes may be missed by one look.
+            equal([named(name) + marked(name.encode()) for _ in range(3) if not time.sleep(0.03)], [[]] * 3)
     return Case("proc.outlive-" + id, title, INIT, judge)
 
 
