@@ -15,28 +15,11 @@
 #include <sys/socket.h>
 
 #include "policy/confine.h"
+#include "policy/filter_rows.h"
 
 #define NAMESPACES                                                                                 \
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | \
 	 CLONE_NEWCGROUP)
-#define SOCK_TYPE 0xfULL
-
-#define EQUAL(number, v)                                                                           \
-	{                                                                                          \
-		FILTER_EQUAL, (number), 0, (unsigned long long)(v)                                 \
-	}
-#define MASKED(number, m, v)                                                                       \
-	{                                                                                          \
-		FILTER_MASKED, (number), (m), (unsigned long long)(v)                              \
-	}
-#define ALLOW(call, reason)                                                                        \
-	{                                                                                          \
-		.name = call, .why = reason                                                        \
-	}
-#define ALLOW_IF(call, reason, ...)                                                                \
-	{                                                                                          \
-		.name = call, .conditions = {__VA_ARGS__}, .why = reason                           \
-	}
 
 static const struct filter_rule worker_rules[] = {
 	ALLOW_IF("unshare", "the seven namespaces of a run",

@@ -21,6 +21,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "policy/filter_rows.h"
 #include "policy/syscalls.h"
 
 #ifdef __x86_64__
@@ -45,48 +46,8 @@
 #define NEW_NAMESPACES                                                                             \
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | \
 	 CLONE_NEWCGROUP | CLONE_PTRACE | CLONE_UNTRACED)
-#define SOCK_TYPE 0xfULL
 /* The commands of POSIX and the locks: all below F_LINUX_SPECIFIC_BASE of linux/fcntl.h. */
 #define FCNTL_BASIC 0x3ffULL
-
-#define EQUAL(number, v)                                                                           \
-	{                                                                                          \
-		FILTER_EQUAL, (number), 0, (unsigned long long)(v)                                 \
-	}
-#define MASKED(number, m, v)                                                                       \
-	{                                                                                          \
-		FILTER_MASKED, (number), (m), (unsigned long long)(v)                              \
-	}
-#define GREATER(number, v)                                                                         \
-	{                                                                                          \
-		FILTER_GREATER, (number), 0, (unsigned long long)(v)                               \
-	}
-
-#define ALLOW(call, reason)                                                                        \
-	{                                                                                          \
-		call, 0, {{FILTER_ANY, 0, 0, 0}}, reason, false                                    \
-	}
-#define ALLOW_IF(call, reason, ...)                                                                \
-	{                                                                                          \
-		call, 0, {__VA_ARGS__}, reason, false                                              \
-	}
-#define REFUSE(call, number, reason)                                                               \
-	{                                                                                          \
-		call, number, {{FILTER_ANY, 0, 0, 0}}, reason, false                               \
-	}
-#define REFUSE_IF(call, number, reason, ...)                                                       \
-	{                                                                                          \
-		call, number, {__VA_ARGS__}, reason, false                                         \
-	}
-/* Honest programs, or their libraries, try these and go on otherwise: no note is made of it. */
-#define REFUSE_QUIETLY(call, number, reason)                                                       \
-	{                                                                                          \
-		call, number, {{FILTER_ANY, 0, 0, 0}}, reason, true                                \
-	}
-#define REFUSE_QUIETLY_IF(call, number, reason, ...)                                               \
-	{                                                                                          \
-		call, number, {__VA_ARGS__}, reason, true                                          \
-	}
 
 /* A socket of the internet families: streams and datagrams with their usual protocol; no raw, no SCTP, no MPTCP, whose
  * modules a socket call would load into the host's kernel. */
