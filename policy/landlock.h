@@ -2,7 +2,8 @@
  *
  * The view decides what can be named; these rules hold for what is reached in another way too, such as a directory of
  * the old root that was left open. They also refuse every mount and ptrace of whatever is outside, and from ABI 6 on
- * (Linux 6.12) signals and abstract sockets to it. Ports are not handled: that would forbid bind(2) on the run's own loopback interface.
+ * (Linux 6.12) signals and abstract sockets to it. Ports are not handled: that would forbid bind(2) on the run's
+ * own loopback interface.
  */
 #ifndef POLICY_LANDLOCK_H
 #define POLICY_LANDLOCK_H

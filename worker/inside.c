@@ -60,8 +60,8 @@ static int keep_out_of_core_files(void)
 	return r == -ENOENT ? 0 : r;
 }
 
-/* No signal disposition or mask of the worker's gets through to a run: exec keeps ignored signals ignored. By number, for
- * libc keeps the first two real-time signals to itself; all zero bytes are SIG_DFL on every architecture. */
+/* No signal disposition or mask of the worker's gets through to a run: exec keeps ignored signals ignored. By number,
+ * for libc keeps the first two real-time signals to itself; all zero bytes are SIG_DFL on every architecture. */
 static void reset_signals(void)
 {
 	static const unsigned char by_default[64];

@@ -48,7 +48,8 @@ void notify_receive(struct notify *notify, const struct pollfd *event);
 /* Gives the answers that are due. Returns milliseconds until the next is, -1 when none waits. */
 int notify_answer(struct notify *notify, uint64_t now_us);
 
-/* Adds a call to blocked, once, while there is room; numbers that no call can have are left out. For tests and notify_receive. */
+/* Adds a call to blocked, once, while there is room; numbers that no call can have are left out. For tests and
+ * notify_receive. */
 void notify_remember(struct notify *notify, int number);
 
 /* Counts how many of the wanted answers may be given now, and takes them off. For tests and notify_answer. */
