@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -14,6 +15,9 @@
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008U
 #endif
+
+#define SEAL_TRIES 10
+#define SEAL_PAUSE_NS 30000000L
 
 #define BLOB_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL)
 
@@ -26,9 +30,18 @@ int blob_new(void)
 	return fd < 0 ? -errno : fd;
 }
 
+/* EBUSY: somebody can still write, or the kernel itself holds on to a page, as it does in passing when it moves memory
+ * around on a busy machine. It waits for that, but not for long (memfd_wait_for_pins in mm/memfd.c). */
 int blob_seal(int fd)
 {
-	return fcntl(fd, F_ADD_SEALS, BLOB_SEALS) < 0 ? -errno : 0;
+	const struct timespec pause = {.tv_nsec = SEAL_PAUSE_NS};
+
+	for (int tries = 1; fcntl(fd, F_ADD_SEALS, BLOB_SEALS) < 0; tries++) {
+		if (errno != EBUSY || tries == SEAL_TRIES)
+			return -errno;
+		nanosleep(&pause, NULL);
+	}
+	return 0;
 }
 
 int blob_from(const void *data, size_t len)

@@ -21,7 +21,8 @@ struct blob_view {
 /* Makes an empty, writable memfd, close-on-exec. Returns the descriptor, owned by the caller, or a negative errno. */
 int blob_new(void);
 
-/* Seals it. The descriptor stays the caller's. Returns 0 or a negative errno. */
+/* Seals it, and waits a moment where that needs it. The descriptor stays the caller's. Returns 0, -EBUSY when somebody
+ * holds on to it, or another negative errno. */
 int blob_seal(int fd);
 
 /* Makes a sealed blob of a copy of data. Returns the descriptor, owned by the caller, or a negative errno. */

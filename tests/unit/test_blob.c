@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -172,6 +173,32 @@ static void test_refuses_oversize(void **state)
 	assert_int_equal(blob_check(fd, UINT64_MAX), 0);
 }
 
+static void test_seals_what_is_let_go_of_in_time(void **state)
+{
+	int fd = blob_new(), told[2];
+	char byte;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(ftruncate(fd, 4096), 0);
+	assert_int_equal(pipe(told), 0);
+	pid = fork();
+	if (pid == 0) {
+		void *map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+		if (map == MAP_FAILED || write(told[1], "x", 1) != 1)
+			_exit(1);
+		usleep(50000);
+		_exit(0);
+	}
+	assert_int_equal(read(told[0], &byte, 1), 1);
+	assert_int_equal(blob_seal(fd), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	close(told[0]);
+	close(told[1]);
+	close(fd);
+}
+
 static void test_refuses_unsealed_memfd(void **state)
 {
 	_cleanup_fd_ int fd = memfd_with("abc", 0);
@@ -254,6 +281,7 @@ int main(void)
 		cmocka_unit_test(test_new_blob_is_writable_empty_and_close_on_exec),
 		cmocka_unit_test(test_does_not_seal_while_somebody_can_write_through_a_mapping),
 		cmocka_unit_test(test_refuses_oversize),
+		cmocka_unit_test(test_seals_what_is_let_go_of_in_time),
 		cmocka_unit_test(test_refuses_unsealed_memfd),
 		cmocka_unit_test(test_refuses_memfd_that_lacks_one_seal),
 		cmocka_unit_test(test_refuses_a_seal_against_future_writes_only),
