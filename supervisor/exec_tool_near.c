@@ -23,9 +23,10 @@ static const struct alias {
 	const char *name;
 	const char *meant;
 } aliases[] = {
-	{"source", "code"},	 {"script", "code"},	    {"program", "code"},
-	{"python", "code"},	 {"python_code", "code"},   {"input", "stdin"},
-	{"input_data", "stdin"}, {"max_time", "timeout_s"},
+	{"source", "code"},	     {"script", "code"},	{"program", "code"},
+	{"python", "code"},	     {"python_code", "code"},	{"input", "stdin"},
+	{"input_data", "stdin"},     {"max_time", "timeout_s"}, {"time_out", "timeout_s"},
+	{"time_limit", "timeout_s"},
 };
 
 static bool is_known(const char *name)

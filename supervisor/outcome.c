@@ -130,6 +130,14 @@ static bool met_processes(const struct blob_view *view, struct line line)
 	       starts_with(line, "RuntimeError: can't start new thread");
 }
 
+/* No file may be larger than the workspace, even one of holes. SQLite has undone its last write when it says so, so the
+ * workspace no longer is full then. */
+static bool is_disk_refusal(struct line line)
+{
+	return is_os_error(line, "OSError", ENOSPC) || is_os_error(line, "OSError", EFBIG) ||
+	       starts_with(line, "sqlite3.OperationalError: database or disk is full");
+}
+
 /* For a program that failed. */
 static const char *limit_of_failure(const struct outcome *outcome)
 {
@@ -143,7 +151,7 @@ static const char *limit_of_failure(const struct outcome *outcome)
 		return "memory";
 	if (met_processes(&outcome->err, line))
 		return "processes";
-	if ((done->flags & FRAME_DISK_FULL) || is_os_error(line, "OSError", ENOSPC))
+	if ((done->flags & FRAME_DISK_FULL) || is_disk_refusal(line))
 		return "disk";
 	return NULL;
 }

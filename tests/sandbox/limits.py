@@ -364,6 +364,9 @@ def test_size_of_one_file():
 @cases([("bytes", "f = open('f', 'wb', 0)\nwhile True: f.write(b'x' * 65536)"),
         ("inodes", "i = 0\nwhile True: open('f%d' % i, 'w').close(); i += 1"),
         ("directories", "import os\ni = 0\nwhile True: os.mkdir('d%d' % i); i += 1"),
+        ("holes", "open('f', 'wb').truncate(9 << 20)"),
+        ("sqlite", "import sqlite3\nc = sqlite3.connect('d')\nc.execute('create table t(a)')\n"
+                   "while True:\n    c.execute('insert into t values(zeroblob(1000000))')\n    c.commit()"),
         ("with_a_word_of_its_own",
          "import sys\ntry:\n    f = open('f', 'wb', 0)\n    while True: f.write(b'x' * 65536)\n"
                                    "except OSError: sys.exit('my disk is full')")])

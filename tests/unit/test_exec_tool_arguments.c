@@ -257,6 +257,7 @@ static void test_names_unknown_arguments_and_the_near_one(void **state)
 	check_warnings("{\"code\":\"x\",\"timeout\":5}", MEANT("timeout", "timeout_s"));
 	check_warnings("{\"code\":\"x\",\"Timeout_S\":5}", MEANT("Timeout_S", "timeout_s"));
 	check_warnings("{\"code\":\"x\",\"timeoutMs\":5}", MEANT("timeoutMs", "timeout_s"));
+	check_warnings("{\"code\":\"x\",\"time_out\":5}", MEANT("time_out", "timeout_s"));
 	check_warnings("{\"code\":\"x\",\"timout_s\":5}", MEANT("timout_s", "timeout_s"));
 	check_warnings("{\"code\":\"x\",\"Code\":5}", IGNORED("Code"));
 	check_warnings("{\"code\":\"x\",\"timeout\":5,\"timeout_s\":5}", IGNORED("timeout"));

@@ -89,6 +89,8 @@ static void test_infers_limits_from_the_last_line_of_a_traceback(void **state)
 		{"processes", 1, 0, 0, TRACEBACK "RuntimeError: can't start new thread\n"},
 		{"disk", 1, 0, 0,
 		 TRACEBACK "OSError: [Errno 28] No space left on device: '/tmp/x'\n"},
+		{"disk", 1, 0, 0, TRACEBACK "OSError: [Errno 27] File too large\n"},
+		{"disk", 1, 0, 0, TRACEBACK "sqlite3.OperationalError: database or disk is full\n"},
 	};
 
 	(void)state;
@@ -112,6 +114,8 @@ static void test_is_not_taken_in_by_similar_lines(void **state)
 		{NULL, 1, 0, 0, "BlockingIOError: [Errno 28] x\n"},
 		{NULL, 1, 0, 0, TRACEBACK "    s.recv(1)\nBlockingIOError: [Errno 11] x\n"},
 		{NULL, 1, 0, 0, "RuntimeError: other\n"},
+		{NULL, 1, 0, 0, "sqlite3.OperationalError: disk I/O error\n"},
+		{NULL, 1, 0, 0, "ValueError: database or disk is full\n"},
 		{NULL, 1, 0, 0, "OSError"},
 		{NULL, 1, 0, 0, ":"},
 	};
