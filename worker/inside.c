@@ -33,6 +33,7 @@
 #include "policy/syscalls.h"
 #include "worker/init.h"
 #include "worker/loopback.h"
+#include "worker/processes.h"
 #include "worker/report.h"
 
 /* Interactive work on the machine and the worker's own watch come first. */
@@ -193,7 +194,7 @@ void inside_main(const struct inside *inside, int sock)
 	uid_t uid = geteuid();
 	gid_t gid = getegid();
 
-	prctl(PR_SET_NAME, "mcp-exec-init");
+	prctl(PR_SET_NAME, INIT_NAME);
 	reset_signals();
 	step(sock, STAGE_DESCRIPTORS, close_inherited(sock));
 	step(sock, STAGE_USER_NAMESPACE, namespaces_enter_user());
