@@ -43,8 +43,7 @@
 /* Open files of one process of a run. Descriptors in flight and epoll watches are counted per host user, and a run of
  * many processes with many descriptors each would use up the user's share. */
 #define MAX_OPEN_FILES 256
-/* Soft stack when a program starts: a thread reserves this much, and 8 MiB each would eat the data limit. The main
- * thread gets the hard limit once it is under way (see worker/watch.h). */
+/* Soft stack: a thread reserves this much, and 8 MiB each would eat the data limit (see worker/watch.h). */
 #define STACK_BYTES (2 * MIB)
 #define STACK_HARD_BYTES (8 * MIB)
 

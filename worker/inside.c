@@ -33,7 +33,6 @@
 #include "policy/syscalls.h"
 #include "worker/init.h"
 #include "worker/loopback.h"
-#include "worker/processes.h"
 #include "worker/report.h"
 
 /* Interactive work on the machine and the worker's own watch come first. */
@@ -194,7 +193,7 @@ void inside_main(const struct inside *inside, int sock)
 	uid_t uid = geteuid();
 	gid_t gid = getegid();
 
-	prctl(PR_SET_NAME, INIT_NAME);
+	prctl(PR_SET_NAME, "mcp-exec-init");
 	reset_signals();
 	step(sock, STAGE_DESCRIPTORS, close_inherited(sock));
 	step(sock, STAGE_USER_NAMESPACE, namespaces_enter_user());

@@ -127,9 +127,6 @@ static int read_any_status(pid_t pid, char *text)
 	return r;
 }
 
-/* The first line of a status; exec(2) gives another name. */
-static const char init_name[] = "Name:\t" INIT_NAME "\n";
-
 static void measure(struct process *process, char *text)
 {
 	uint64_t size, stack;
@@ -142,7 +139,6 @@ static void measure(struct process *process, char *text)
 		process->anon_bytes = UNREADABLE_BYTES;
 		return;
 	}
-	process->is_program = strncmp(text, init_name, strlen(init_name)) != 0;
 	process->anon_bytes = field_bytes(text, "\nRssAnon:") + field_bytes(text, "\nVmSwap:") +
 			      field_bytes(text, "\nVmPTE:");
 	process->shmem_bytes = field_bytes(text, "\nRssShmem:");

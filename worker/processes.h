@@ -17,16 +17,12 @@ struct process {
 	pid_t pid;
 	int parent;	      /* place in the list, -1: init */
 	bool counted;	      /* false: its memory is its parent's (vfork), or it is gone */
-	bool is_program;      /* it is no copy of init any more: it has its own name */
 	uint64_t anon_bytes;  /* anonymous, swapped, and page tables */
 	uint64_t shmem_bytes; /* shared memory in its page tables */
 	uint64_t data_bytes;  /* what RLIMIT_DATA counts */
 	uint64_t
 		mapped_bytes; /* address space that is neither data nor stack: files and shared memory */
 };
-
-/* What init, and what is still a copy of it, is called. */
-#define INIT_NAME "mcp-exec-init"
 
 /* Long enough for any file of proc that an honest process has: its status names all groups of its user. */
 #define PROCESSES_TEXT_BYTES (1 * MIB)

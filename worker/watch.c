@@ -24,8 +24,6 @@
 #define STRIKES_OF_MANY 2
 /* A soft limit that is off by less is not moved. */
 #define LIMIT_STEP (4 * MIB)
-/* What an interpreter has only when its C library has long been set up. */
-#define UNDER_WAY_BYTES (1 * MIB)
 
 int watch_init(struct watch *watch, const struct limits *limits, pid_t init, uint64_t now_us)
 {
@@ -145,32 +143,6 @@ static void move_limits(const struct watch *watch, uint64_t sum)
 			move_limit(watch->now->list[i].pid, watch->now->list[i].data_bytes + room);
 }
 
-/* What the limit on the stack is when a program starts is what its threads will reserve; how far the stack of the main
- * thread may grow is what the limit is now. So it is small at first, and as large as it may be for a program that is
- * under way: setrlimit(2), pthread_create(3). */
-static void give_stack(struct watch *watch)
-{
-	const struct process *main_program = NULL;
-	struct rlimit limit;
-
-	for (size_t i = 0; i < watch->now->n && !main_program; i++)
-		if (watch->now->list[i].parent < 0 && watch->now->list[i].is_program)
-			main_program = &watch->now->list[i];
-	if (!main_program)
-		return;
-	if (watch->program != main_program->pid) {
-		watch->program = main_program->pid;
-		return;
-	}
-	if (main_program->data_bytes < UNDER_WAY_BYTES)
-		return;
-	watch->stack_given = true;
-	if (prlimit(watch->program, RLIMIT_STACK, NULL, &limit))
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	prlimit(watch->program, RLIMIT_STACK, &limit, NULL);
-}
-
 static uint64_t interval_us(const struct watch *watch, uint64_t sum)
 {
 	uint64_t left = watch->limits.memory_bytes > sum ? watch->limits.memory_bytes - sum : 0;
@@ -193,8 +165,6 @@ bool watch_look(struct watch *watch, uint64_t now_us)
 	if (sure)
 		watch->peak_bytes = larger(watch->peak_bytes, sum);
 	move_limits(watch, sum);
-	if (!watch->stack_given)
-		give_stack(watch);
 	/* A look at many processes takes long: at most half of the time goes into it. */
 	watch->next_us = now_us + interval_us(watch, sum) + 2 * (clock_us() - start_us);
 	if (sure)

@@ -5,8 +5,6 @@
  * meets a MemoryError, which it can report. Pages shared after a fork are counted once per process at first; where that
  * matters the proportional set size decides. Past the limit the run is killed.
  *
- * It also gives the main thread its whole stack, which at the start must be small, for threads reserve as much.
- *
  * Many processes that grow at once can overshoot between two looks. Shared anonymous mappings count as a whole, touched
  * or not. Memory of the kernel other than page tables (buffers of sockets and pipes, watches) is not seen.
  */
@@ -33,8 +31,6 @@ struct watch {
 	uint64_t plain_bytes;
 	uint64_t precise_us;
 	uint64_t urgent_us;
-	pid_t program; /* the main program, once it was seen to be one */
-	bool stack_given;
 	unsigned int strikes; /* sure looks in a row that found too much */
 	/* The last sum of shared mappings, and when it is due again. */
 	uint64_t shared_bytes;

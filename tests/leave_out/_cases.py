@@ -148,8 +148,7 @@ for _name in ("cpu", "nproc", "nofile", "fsize", "stack", "data", "core", "memlo
     inside("limit." + _name, """
 want = FACTS["rlimits"][%r]
 have = [v %% (1 << 64) for v in resource.getrlimit(resource.RLIMIT_%s)]
-verdict(have[1] > want[1] or %s, have)""" % (_name, _name.upper(),
-                                             "False" if _name in ("data", "stack") else "have[0] > want[0]"))
+verdict(have[1] > want[1] or %s, have)""" % (_name, _name.upper(), "have[0] > want[0]" if _name != "data" else "False"))
 
 inside("limit.niceness", "n = os.getpriority(os.PRIO_PROCESS, 0)\nverdict(n < 10, n)")
 inside("limit.oom_score", "n = int(open('/proc/self/oom_score_adj').read())\nverdict(n != 1000, n)")

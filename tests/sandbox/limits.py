@@ -421,13 +421,6 @@ def test_a_limit_before_output_in_rank():
     expect(run("print('x' * 100000)\nl = []\nwhile True: l.append(bytearray(1 << 20))", env=SMALL), truncated=True)
 
 
-def test_the_main_thread_has_its_whole_stack_and_threads_reserve_little():
-    equal(printed("import ctypes, resource, time\ntime.sleep(.2)\nprint(resource.getrlimit(resource.RLIMIT_STACK))\n"
-                  "libc, a, n = ctypes.CDLL(None), (ctypes.c_char * 64)(), ctypes.c_size_t()\n"
-                  "libc.pthread_getattr_default_np(a); libc.pthread_attr_getstacksize(a, ctypes.byref(n))\n"
-                  "print(n.value >> 20)"), "(8388608, 8388608)\n2\n")
-
-
 def test_nothing_is_left():
     nothing_left()
     nothing_left(server(**SMALL))

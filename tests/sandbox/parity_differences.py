@@ -57,7 +57,7 @@ DIFFERENT = [
     ("file_size", "import os\nf = open('f', 'w')\ntry: f.truncate(1 << 27); print('ok')\nexcept OSError as e: "
      "print(e.strerror)", "File too large", "the workspace's limit holds for one file too"),
     ("limits", "import resource as r; print(r.getrlimit(r.RLIMIT_NPROC)[0], r.getrlimit(r.RLIMIT_NOFILE)[0], "
-     "r.getrlimit(r.RLIMIT_STACK)[1] >> 20)", "128 256 8", "limits of the run"),
+     "r.getrlimit(r.RLIMIT_STACK)[0] >> 20)", "128 256 2", "limits of the run"),
     ("core_files", "import os\nos.umask(0); p = os.fork()\nif p == 0:\n    import resource; resource.setrlimit(4, "
      "(resource.getrlimit(4)[1],) * 2); print(resource.getrlimit(4)[1]); os._exit(0)\nos.wait()", "1", "a core file "
          "would hold the program's memory"),
