@@ -18,6 +18,7 @@
 
 #include "common/limits.h"
 #include "common/printable.h"
+#include "common/signals.h"
 
 #define DEFAULT_USER "mcp-exec"
 
@@ -29,16 +30,6 @@ struct identity {
 	char home[PATH_MAX];
 };
 
-void harden_signals(void)
-{
-	sigset_t none;
-
-	for (int number = 1; number <= SIGRTMAX; number++)
-		signal(number, SIG_DFL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 /* What our parent ignored or blocked came through exec: a blocked SIGTERM would never end us, and with SIGCHLD ignored
  * nobody is there to be waited for. SIGHUP is the exception, for nohup(1) means it. A write beyond RLIMIT_FSIZE is to
  * fail and not to kill. */
@@ -48,7 +39,7 @@ static int set_signals(void)
 
 	if (sigaction(SIGHUP, NULL, &hangup) < 0)
 		return -errno;
-	harden_signals();
+	signals_reset();
 	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || signal(SIGXFSZ, SIG_IGN) == SIG_ERR)
 		return -errno;
 	if (hangup.sa_handler == SIG_IGN && signal(SIGHUP, SIG_IGN) == SIG_ERR)

@@ -13,9 +13,6 @@
  * SIGHUP stays ignored when it was. Returns 0 or a negative errno. */
 int harden_early(void);
 
-/* Every signal at its default and none blocked, whatever was inherited. */
-void harden_signals(void);
-
 /* When effective uid is 0: becomes user (a name or a number; NULL: mcp-exec if it exists, else UNPRIVILEGED_ID) with no
  * supplementary group, sets HOME, USER and LOGNAME in environ to that user's, and proves that root cannot be had back.
  * When started as another user, a non-NULL user must be that same one, and neither the real nor the saved uid root.

@@ -23,7 +23,7 @@
 #include "common/cleanup.h"
 #include "common/fds.h"
 #include "common/log.h"
-#include "supervisor/harden.h"
+#include "common/signals.h"
 
 #define WORKER_PATH "../libexec/mcp-exec/mcp-exec-worker"
 #define WORKER_SOCKET 3
@@ -213,7 +213,7 @@ static _Noreturn void become_worker(struct launch *launch)
 	int r;
 
 	/* Ignored signals and the mask survive exec; the worker would pass them on to runs. */
-	harden_signals();
+	signals_reset();
 	if (serving && (setsid() < 0 || !arrange_descriptors(launch)))
 		give_up(launch, errno);
 	keep[4] = launch->worker_fd;

@@ -13,18 +13,17 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/fds.h"
 #include "common/layers.h"
+#include "common/signals.h"
 #include "common/stage.h"
 #include "policy/landlock.h"
 #include "policy/namespaces.h"
@@ -58,19 +57,6 @@ static int keep_out_of_core_files(void)
 	int r = fds_write_file("/proc/self/coredump_filter", "0");
 
 	return r == -ENOENT ? 0 : r;
-}
-
-/* No signal disposition or mask of the worker's gets through to a run: exec keeps ignored signals ignored. By number,
- * for libc keeps the first two real-time signals to itself; all zero bytes are SIG_DFL on every architecture. */
-static void reset_signals(void)
-{
-	static const unsigned char by_default[64];
-	sigset_t none;
-
-	for (int signal_number = 1; signal_number < NSIG; signal_number++)
-		syscall(SYS_rt_sigaction, signal_number, by_default, NULL, (size_t)_NSIG / 8);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
 static int close_inherited(int sock)
@@ -194,7 +180,7 @@ void inside_main(const struct inside *inside, int sock)
 	gid_t gid = getegid();
 
 	prctl(PR_SET_NAME, "mcp-exec-init");
-	reset_signals();
+	signals_reset();
 	step(sock, STAGE_DESCRIPTORS, close_inherited(sock));
 	step(sock, STAGE_USER_NAMESPACE, namespaces_enter_user());
 	step(sock, STAGE_ID_MAP, namespaces_map_ids(uid, gid));

@@ -11,6 +11,7 @@
 
 #include "common/blob.h"
 #include "common/fds.h"
+#include "common/signals.h"
 #include "supervisor/harden.h"
 #include "supervisor/secret.h"
 #include "tests/leave_out/leave_out.h"
@@ -82,14 +83,10 @@ static bool keeps_signals(void)
 	return (early && left_out(STEP_signals_start)) || (child && left_out(STEP_signals_spawn));
 }
 
-WRAP(__sighandler_t, signal, int number, __sighandler_t handler)
+WRAP(void, signals_reset, void)
 {
-	return handler == SIG_DFL && keeps_signals() ? SIG_DFL : __real_signal(number, handler);
-}
-
-WRAP(int, sigprocmask, int how, const sigset_t *set, sigset_t *before)
-{
-	return keeps_signals() ? 0 : __real_sigprocmask(how, set, before);
+	if (!keeps_signals())
+		__real_signals_reset();
 }
 
 /* --- the change of user --- */
