@@ -279,7 +279,7 @@ static void on_signal(evutil_socket_t number, short what, void *ctx)
 static bool prepare(struct run *run, const struct spawn_spec *spec)
 {
 	run->base = event_base_new();
-	if (run->base == NULL || dispatch_new(run->base, spec, &run->dispatch) < 0)
+	if (run->base == NULL || dispatch_new(run->base, spec, NULL, &run->dispatch) < 0)
 		return false;
 	run->interrupt = evsignal_new(run->base, SIGINT, on_signal, run);
 	run->terminate = evsignal_new(run->base, SIGTERM, on_signal, run);

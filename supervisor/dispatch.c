@@ -17,18 +17,22 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "supervisor/metrics.h"
 #include "supervisor/outcome.h"
 #include "supervisor/queue.h"
 #include "supervisor/worker_link.h"
 
 struct dispatch {
 	struct worker_link *link;
+	struct metrics *metrics; /* NULL: nothing is counted */
 	struct queue queue;
 	struct call *running; /* NULL: none, or the run was cancelled */
 	uint64_t running_id;  /* 0: no run */
+	uint64_t waited_us;   /* how long that run had waited */
 	uint64_t last_id;
 	uint64_t retried_id;
 	bool held;
+	bool unusable; /* no sandbox could be had, and none has stood since */
 };
 
 static void log_done(uint64_t run_id, const struct outcome *outcome)
@@ -76,21 +80,23 @@ static void log_outcome(uint64_t run_id, const struct outcome *outcome)
 }
 
 /* The call may be freed in ended: it is not touched afterwards. */
-static void answer(struct call *call, const struct outcome *outcome)
+static void answer(struct dispatch *dispatch, struct call *call, const struct outcome *outcome)
 {
 	log_outcome(call->run_id, outcome);
+	metrics_run(dispatch->metrics, outcome);
 	call_move(call, CALL_ANSWERED);
 	call->ended(call, outcome);
 }
 
-static void answer_failed(struct call *call, unsigned int stage, int error)
+static void answer_failed(struct dispatch *dispatch, struct call *call, unsigned int stage,
+			  int error)
 {
 	const struct outcome failed = {.kind = OUTCOME_FAILED,
 				       .stage = stage,
 				       .error = error,
 				       .queue_us = clock_us() - call->queued_us};
 
-	answer(call, &failed);
+	answer(dispatch, call, &failed);
 }
 
 /* The link consumes what it is given, so it gets copies as long as the call may have to go back. */
@@ -119,6 +125,7 @@ static bool start_next(struct dispatch *dispatch)
 		call_move(call, CALL_RUNNING);
 		dispatch->running = call;
 		dispatch->running_id = call->run_id;
+		dispatch->waited_us = call->started_us - call->queued_us;
 		return false;
 	}
 	if (r == -EPIPE && dispatch->retried_id != call->run_id) {
@@ -126,7 +133,7 @@ static bool start_next(struct dispatch *dispatch)
 		queue_push_front(&dispatch->queue, call);
 		return true;
 	}
-	answer_failed(call, STAGE_WORKER, -r);
+	answer_failed(dispatch, call, STAGE_WORKER, -r);
 	return true;
 }
 
@@ -144,7 +151,10 @@ static void pump(struct dispatch *dispatch)
 
 static void on_idle(void *ctx)
 {
-	pump(ctx);
+	struct dispatch *dispatch = ctx;
+
+	dispatch->unusable = false;
+	pump(dispatch);
 }
 
 /* Only those that wait now: a call that comes in while these are answered tries again. */
@@ -152,8 +162,9 @@ static void on_unusable(void *ctx, unsigned int stage, int error)
 {
 	struct dispatch *dispatch = ctx;
 
+	dispatch->unusable = true;
 	for (size_t n = dispatch->queue.length; n > 0 && dispatch->queue.head != NULL; n--)
-		answer_failed(queue_pop(&dispatch->queue), stage, error);
+		answer_failed(dispatch, queue_pop(&dispatch->queue), stage, error);
 	pump(dispatch);
 }
 
@@ -164,18 +175,20 @@ static void on_ended(void *ctx, uint64_t run_id, const struct outcome *outcome)
 	struct outcome told = *outcome;
 
 	dispatch->running_id = 0;
+	told.queue_us = dispatch->waited_us;
 	if (call == NULL) {
-		log_outcome(run_id, outcome);
+		log_outcome(run_id, &told);
+		metrics_cancelled(dispatch->metrics, told.queue_us, &told);
 	} else {
-		told.queue_us = call->started_us - call->queued_us;
-		answer(call, &told);
+		answer(dispatch, call, &told);
 	}
 	/* idle follows otherwise */
 	if (outcome->kind == OUTCOME_LOST)
 		pump(dispatch);
 }
 
-int dispatch_new(struct event_base *base, const struct spawn_spec *spec, struct dispatch **dispatch)
+int dispatch_new(struct event_base *base, const struct spawn_spec *spec, struct metrics *metrics,
+		 struct dispatch **dispatch)
 {
 	const struct link_events events = {
 		.idle = on_idle, .unusable = on_unusable, .ended = on_ended};
@@ -184,8 +197,9 @@ int dispatch_new(struct event_base *base, const struct spawn_spec *spec, struct 
 
 	if (made == NULL)
 		return -ENOMEM;
+	made->metrics = metrics;
 	queue_init(&made->queue, spec->config->max_queue);
-	r = worker_link_new(base, spec, &events, made, &made->link);
+	r = worker_link_new(base, spec, metrics, &events, made, &made->link);
 	if (r < 0) {
 		free(made);
 		return r;
@@ -202,7 +216,7 @@ void dispatch_submit(struct dispatch *dispatch, struct call *call)
 	call->run_id = ++dispatch->last_id;
 	call->queued_us = clock_us();
 	if (queue_push(&dispatch->queue, call) < 0)
-		answer(call, &busy);
+		answer(dispatch, call, &busy);
 	else
 		pump(dispatch);
 }
@@ -211,6 +225,7 @@ void dispatch_cancel(struct dispatch *dispatch, struct call *call)
 {
 	if (queue_remove(&dispatch->queue, call)) {
 		log_event(LOG_INFO, "exec.cancelled", LOG_U64("id", call->run_id));
+		metrics_cancelled(dispatch->metrics, clock_us() - call->queued_us, NULL);
 	} else if (dispatch->running == call) {
 		dispatch->running = NULL;
 		worker_link_cancel(dispatch->link, dispatch->running_id);
@@ -240,7 +255,22 @@ void dispatch_each(const struct dispatch *dispatch, void (*visit)(struct call *c
 
 size_t dispatch_pending(const struct dispatch *dispatch)
 {
-	return dispatch->queue.length + (dispatch->running_id != 0);
+	return dispatch_queue_length(dispatch) + dispatch_is_running(dispatch);
+}
+
+size_t dispatch_queue_length(const struct dispatch *dispatch)
+{
+	return dispatch->queue.length;
+}
+
+bool dispatch_is_running(const struct dispatch *dispatch)
+{
+	return dispatch->running_id != 0;
+}
+
+bool dispatch_usable(const struct dispatch *dispatch)
+{
+	return !dispatch->unusable;
 }
 
 void dispatch_free(struct dispatch *dispatch)

@@ -14,9 +14,11 @@
 
 struct event_base;
 struct dispatch;
+struct metrics;
 
-/* Makes it and starts the worker at once. spec is borrowed for its life. Returns 0 or a negative errno. */
-int dispatch_new(struct event_base *base, const struct spawn_spec *spec,
+/* Makes it and starts the worker at once. spec and metrics are borrowed for its life; calls and starts of the worker are
+ * counted in metrics, which may be NULL. Returns 0 or a negative errno. */
+int dispatch_new(struct event_base *base, const struct spawn_spec *spec, struct metrics *metrics,
 		 struct dispatch **dispatch);
 
 /* Takes a call in state CALL_QUEUED; call->ended will be called, possibly from within (queue full), unless it is
@@ -39,6 +41,16 @@ void dispatch_each(const struct dispatch *dispatch, void (*visit)(struct call *c
 
 /* Calls that are queued or running, cancelled ones whose processes still die included. */
 size_t dispatch_pending(const struct dispatch *dispatch);
+
+/* Calls that are queued. */
+size_t dispatch_queue_length(const struct dispatch *dispatch);
+
+/* Whether the worker has a run, a cancelled one whose processes still die included. */
+bool dispatch_is_running(const struct dispatch *dispatch);
+
+/* Whether a worker is there or on its way: false from when no sandbox could be had until a worker is ready again. It is
+ * a call that makes the next attempt. */
+bool dispatch_usable(const struct dispatch *dispatch);
 
 /* Ends the worker and frees it; calls still in it are forgotten without an answer. NULL is allowed. */
 void dispatch_free(struct dispatch *dispatch);

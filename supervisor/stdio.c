@@ -392,7 +392,7 @@ static int stdio_init(struct stdio *stdio, const struct config *config,
 	if (add_events(stdio) < 0)
 		return -ENOMEM;
 	watch_parent(stdio);
-	return dispatch_new(stdio->base, spec, &stdio->mcp.dispatch);
+	return dispatch_new(stdio->base, spec, NULL, &stdio->mcp.dispatch);
 }
 
 static void stdio_clear(struct stdio *stdio)

@@ -28,6 +28,7 @@
 #include "common/layers.h"
 #include "common/log.h"
 #include "common/version.h"
+#include "supervisor/metrics.h"
 
 #define START_LIMIT_MS 20000
 #define RUN_SLACK_MS 10000 /* beyond the deadline of a run, and after a cancel */
@@ -39,6 +40,7 @@
 
 struct worker_link {
 	const struct spawn_spec *spec;
+	struct metrics *metrics;
 	struct link_events events;
 	void *ctx;
 	struct event_base *base;
@@ -308,6 +310,7 @@ static int begin(struct worker_link *link)
 		link->pid = 0;
 		return r;
 	}
+	metrics_worker_started(link->metrics);
 	link->begun_ms = clock_ms();
 	link->state = LINK_STARTING;
 	link->readable = event_new(link->base, link->sock, EV_READ | EV_PERSIST, on_readable, link);
@@ -345,7 +348,7 @@ static bool make_events(struct worker_link *link)
 	return link->child != NULL && event_add(link->child, NULL) == 0;
 }
 
-int worker_link_new(struct event_base *base, const struct spawn_spec *spec,
+int worker_link_new(struct event_base *base, const struct spawn_spec *spec, struct metrics *metrics,
 		    const struct link_events *events, void *ctx, struct worker_link **link)
 {
 	struct worker_link *made = calloc(1, sizeof(*made));
@@ -354,6 +357,7 @@ int worker_link_new(struct event_base *base, const struct spawn_spec *spec,
 		return -ENOMEM;
 	made->base = base;
 	made->spec = spec;
+	made->metrics = metrics;
 	made->events = *events;
 	made->ctx = ctx;
 	made->sock = -1;

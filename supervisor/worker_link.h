@@ -18,6 +18,7 @@
 #include "supervisor/spawn.h"
 
 struct event_base;
+struct metrics;
 struct worker_link;
 
 enum link_state { LINK_DOWN, LINK_STARTING, LINK_IDLE, LINK_BUSY };
@@ -33,8 +34,9 @@ struct link_events {
 	void (*ended)(void *ctx, uint64_t run_id, const struct outcome *outcome);
 };
 
-/* Makes a link that is DOWN. spec is borrowed for its life. Returns 0 or a negative errno. */
-int worker_link_new(struct event_base *base, const struct spawn_spec *spec,
+/* Makes a link that is DOWN. spec and metrics are borrowed for its life; metrics counts starts and may be NULL.
+ * Returns 0 or a negative errno. */
+int worker_link_new(struct event_base *base, const struct spawn_spec *spec, struct metrics *metrics,
 		    const struct link_events *events, void *ctx, struct worker_link **link);
 
 /* Starts the worker if the link is DOWN (after the back-off, if one is due); does nothing otherwise.

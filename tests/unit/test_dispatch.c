@@ -14,6 +14,7 @@
 #include "common/clock.h"
 #include "common/layers.h"
 #include "supervisor/dispatch.h"
+#include "supervisor/metrics.h"
 #include "tests/unit/fake.h"
 #include "tests/unit/fd_count.h"
 
@@ -23,6 +24,7 @@
 struct bench {
 	struct config config;
 	struct spawn_spec spec;
+	struct metrics metrics;
 	struct event_base *base;
 	struct dispatch *dispatch;
 	int fds_before;
@@ -55,7 +57,8 @@ static void bench_init(struct bench *bench, const char *mode, uint32_t max_queue
 	bench->config.max_queue = max_queue;
 	bench->base = event_base_new();
 	assert_non_null(bench->base);
-	assert_int_equal(dispatch_new(bench->base, &bench->spec, &bench->dispatch), 0);
+	assert_int_equal(dispatch_new(bench->base, &bench->spec, &bench->metrics, &bench->dispatch),
+			 0);
 }
 
 static void bench_clear(struct bench *bench)
@@ -101,6 +104,18 @@ static struct call *submit(struct bench *bench, const char *program)
 	return call;
 }
 
+/* So many calls in all have ended, and n of them like this. */
+static void assert_counted(const struct bench *bench, enum metrics_outcome outcome, uint64_t n,
+			   uint64_t all)
+{
+	uint64_t total = 0;
+
+	for (size_t i = 0; i < METRICS_OUTCOME_COUNT; i++)
+		total += bench->metrics.runs[i];
+	assert_int_equal(bench->metrics.runs[outcome], n);
+	assert_int_equal(total, all);
+}
+
 static void test_answers_in_the_order_of_asking(void **state)
 {
 	struct bench bench;
@@ -111,9 +126,14 @@ static void test_answers_in_the_order_of_asking(void **state)
 	submit(&bench, "b");
 	submit(&bench, "c");
 	assert_int_equal(dispatch_pending(bench.dispatch), 3);
+	assert_int_equal(dispatch_queue_length(bench.dispatch), 3);
+	assert_false(dispatch_is_running(bench.dispatch));
+	assert_true(dispatch_usable(bench.dispatch));
 	wait_answers(&bench, 3);
 	assert_string_equal(bench.programs, "abc");
 	assert_int_equal(dispatch_pending(bench.dispatch), 0);
+	assert_counted(&bench, METRICS_OK, 3, 3);
+	assert_int_equal(bench.metrics.worker_starts, 1);
 	bench_clear(&bench);
 }
 
@@ -134,6 +154,8 @@ static void test_a_full_queue_answers_busy_at_once(void **state)
 	assert_int_equal(bench.answers, 2);
 	wait_answers(&bench, 4);
 	assert_string_equal(bench.programs, "--ac");
+	assert_counted(&bench, METRICS_BUSY, 2, 4);
+	assert_counted(&bench, METRICS_OK, 2, 4);
 	bench_clear(&bench);
 }
 
@@ -150,6 +172,9 @@ static void test_a_lost_run_is_not_run_again(void **state)
 	assert_int_equal(bench.kinds[1], OUTCOME_LOST);
 	spin(&bench, 200);
 	assert_int_equal(bench.answers, 2);
+	assert_counted(&bench, METRICS_LOST, 2, 2);
+	assert_true(bench.metrics.worker_starts >= 2);
+	assert_true(dispatch_usable(bench.dispatch));
 	bench_clear(&bench);
 }
 
@@ -168,10 +193,19 @@ static void test_without_a_sandbox_all_that_wait_are_answered(void **state)
 	assert_int_equal(bench.kinds[1], OUTCOME_FAILED);
 	assert_int_equal(bench.stage, STAGE_NAMESPACES);
 	assert_int_equal(bench.error, EPERM);
+	assert_false(dispatch_usable(bench.dispatch));
 	/* each later call tries again */
 	submit(&bench, "c");
 	assert_int_equal(bench.answers, 2);
 	wait_answers(&bench, 3);
+	assert_counted(&bench, METRICS_NO_SANDBOX, 3, 3);
+	assert_false(dispatch_usable(bench.dispatch));
+	bench.config.python = "ready";
+	submit(&bench, "d");
+	wait_answers(&bench, 4);
+	assert_int_equal(bench.kinds[3], OUTCOME_DONE);
+	assert_true(dispatch_usable(bench.dispatch));
+	assert_int_equal(bench.metrics.worker_starts, 3);
 	bench_clear(&bench);
 }
 
@@ -209,6 +243,8 @@ static void test_a_cancelled_queued_call_is_never_answered(void **state)
 	call_free(second);
 	wait_answers(&bench, 2);
 	assert_string_equal(bench.programs, "ac");
+	assert_counted(&bench, METRICS_CANCELLED, 1, 3);
+	assert_int_equal(bench.metrics.queue_wait.buckets[METRICS_BOUNDS], 0);
 	bench_clear(&bench);
 }
 
@@ -228,6 +264,9 @@ static void test_a_cancelled_run_is_never_answered_and_the_next_one_starts(void 
 	call_free(first);
 	/* until its processes are dead */
 	assert_int_equal(dispatch_pending(bench.dispatch), 2);
+	assert_int_equal(dispatch_queue_length(bench.dispatch), 1);
+	assert_true(dispatch_is_running(bench.dispatch));
+	assert_counted(&bench, METRICS_CANCELLED, 0, 0);
 	assert_int_equal(second->state, CALL_QUEUED);
 	spin(&bench, 100);
 	assert_int_equal(second->state, CALL_RUNNING);
@@ -237,6 +276,7 @@ static void test_a_cancelled_run_is_never_answered_and_the_next_one_starts(void 
 	spin(&bench, 100);
 	assert_int_equal(dispatch_pending(bench.dispatch), 0);
 	assert_int_equal(bench.answers, 0);
+	assert_counted(&bench, METRICS_CANCELLED, 2, 2);
 	bench_clear(&bench);
 }
 
