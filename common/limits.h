@@ -62,6 +62,36 @@
 #define MAX_ID_BYTES 1024
 #define MAX_BATCH 100
 
+/* One head of an HTTP request, and its fields; clients send a tenth of it. 431 beyond. */
+#define HTTP_HEAD_BYTES (16 * KIB)
+#define HTTP_FIELDS 100
+/* A request that does not come to its end holds a connection: from accept, or from the first byte of a later request,
+ * to the end of its head, and to the end of its body, which may be the longest message on a slow line. */
+#define HTTP_HEAD_MS 10000
+#define HTTP_REQUEST_MS 60000
+/* A kept connection without a request. Longer than nginx keeps its own (60 s), so that it is not us who close the one
+ * on which the next request is under way. */
+#define HTTP_IDLE_MS 120000
+/* A peer that takes nothing of its answer. */
+#define HTTP_STALL_MS 60000
+/* A stream that has nothing to say sends a comment; proxies close what is silent for 30 to 60 s. */
+#define HTTP_KEEP_ALIVE_MS 15000
+/* All bodies that are being received may together be as large as this many of the longest message: otherwise each
+ * connection could hold one. 503 beyond. */
+#define HTTP_BODIES 4
+/* Connections at a time; the next is answered 503. One costs about 40 KiB and a descriptor. */
+#define MAX_CONNECTIONS 256
+#define CEILING_CONNECTIONS 65536
+/* Legacy clients that are remembered, and for how long after their last request. A client whose session is gone is
+ * answered 404 and initializes again. */
+#define MAX_SESSIONS 1024
+#define CEILING_SESSIONS 65536
+#define SESSION_IDLE_S 3600
+#define CEILING_SESSION_IDLE_S 604800
+/* How long calls that are under way may take after SIGTERM: below the 30 s after which orchestrators kill. */
+#define DRAIN_S 25
+#define CEILING_DRAIN_S 3600
+
 /* Whom the run believes it is; the sandbox maps these to the worker's own ids. */
 #define SANDBOX_UID 1000
 #define SANDBOX_GID 1000

@@ -269,7 +269,7 @@ int main(int argc, char **argv)
 	struct options options;
 	int r;
 
-	secret_take();
+	(void)secret_take();
 	/* No token is needed on stdio. */
 	secret_forget();
 	r = fds_fill_standard();
