@@ -31,17 +31,20 @@ struct listeners {
 	bool from_systemd; /* descriptors that were handed over; MCP_EXEC_ADDR was not looked at */
 };
 
-/* Takes the sockets of socket activation when there are any, else opens those of config->addr, else the default: port
- * 8080, on loopback alone while there is no token. All are non-blocking and close-on-exec, and owned by listeners. A
- * unix socket made by root is given to the user that config->user means. Logs what is unused; the listeners themselves
- * are logged by listen_log.
- * Returns 0; -EINVAL when a setting or what was handed over is wrong, or another negative errno when the system refuses
- * an address, both with one sentence in error and with nothing left open. */
-int listen_open(struct listeners *listeners, const struct config *config, bool has_token,
-		char *error, size_t error_size);
+/* How many descriptors, from 3 on, systemd handed over to this very process (sd_listen_fds(3)); 0 when none. Removes
+ * its variables from the environment, whomever they were meant for. */
+uint64_t listen_handed_over(void);
 
-/* One line of log for each listener, and a warning, in the log and in words on stderr, for each that other machines can
- * reach while there is no token. */
+/* Takes handed_over descriptors from 3 on when there are any, else opens the addresses of config->addr, else the default:
+ * port 8080, on loopback alone while there is no token. All are non-blocking and close-on-exec, and owned by listeners. A
+ * unix socket made by root is given to the user that harden_user will make us.
+ * Returns 0; -EINVAL when a setting or what was handed over is wrong; or another negative errno when the system refuses
+ * an address. Then there is one sentence in error, and nothing is left open. */
+int listen_open(struct listeners *listeners, const struct config *config, bool has_token,
+		uint64_t handed_over, char *error, size_t error_size);
+
+/* One line of log for each listener. For each that other machines can reach while there is no token a warning beside
+ * it, and one sentence on stderr for people. */
 void listen_log(const struct listeners *listeners, bool has_token);
 
 /* Closes them, and removes the unix sockets that we made, if they are still the same and we still may. */

@@ -156,7 +156,7 @@ static void name_file(struct source *source, const char *file)
 	char shown[128];
 
 	if (file[0] == '/')
-		snprintf(source->name, sizeof(source->name), "%s of " FILE_VARIABLE,
+		snprintf(source->name, sizeof(source->name), "%s, " FILE_VARIABLE,
 			 printable_copy(shown, sizeof(shown), file, strlen(file)));
 	else
 		snprintf(source->name, sizeof(source->name), "what " FILE_VARIABLE " names");
