@@ -16,6 +16,7 @@ enum exit_code {
 	EXIT_NO_INPUT = 66,
 	EXIT_NO_SANDBOX = 69,
 	EXIT_INTERNAL = 70,
+	EXIT_NO_ADDRESS = 71,
 	EXIT_BAD_CONFIG = 78
 };
 

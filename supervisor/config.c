@@ -13,7 +13,6 @@
 /* One row: what a person sees, and where the value goes. */
 struct row {
 	struct config_setting setting;
-	const char *later; /* CONFIG_CHOICE: words that a later version will know */
 	size_t offset;
 	size_t width;
 };
@@ -21,21 +20,19 @@ struct row {
 #define MEMBER(m) offsetof(struct config, m), sizeof(((struct config *)0)->m)
 #define NUMBER(variable, flag, min, max, preset, member, help)                                     \
 	{                                                                                          \
-		{variable, flag, CONFIG_NUMBER, NULL, min, max, preset, help}, NULL,               \
-			MEMBER(member)                                                             \
+		{variable, flag, CONFIG_NUMBER, NULL, min, max, preset, help}, MEMBER(member)      \
 	}
-#define CHOICE(variable, flag, choices, later, preset, member, help)                               \
+#define CHOICE(variable, flag, choices, preset, member, help)                                      \
 	{                                                                                          \
-		{variable, flag, CONFIG_CHOICE, choices, 0, 0, preset, help}, later,               \
-			MEMBER(member)                                                             \
+		{variable, flag, CONFIG_CHOICE, choices, 0, 0, preset, help}, MEMBER(member)       \
 	}
 #define TEXT(variable, flag, preset, member, help)                                                 \
 	{                                                                                          \
-		{variable, flag, CONFIG_TEXT, NULL, 0, 0, preset, help}, NULL, MEMBER(member)      \
+		{variable, flag, CONFIG_TEXT, NULL, 0, 0, preset, help}, MEMBER(member)            \
 	}
 
 static const struct row rows[] = {
-	CHOICE("MCP_EXEC_TRANSPORT", "transport", "stdio", "http|sse", "stdio", transport,
+	CHOICE("MCP_EXEC_TRANSPORT", "transport", "stdio|http|sse", "stdio", transport,
 	       "how a client talks to the server"),
 	NUMBER("MCP_EXEC_DEFAULT_TIMEOUT_S", "default-timeout-s", 1, CEILING_TIMEOUT_S, "30",
 	       default_timeout_s, "seconds a run may take when the caller does not say"),
@@ -63,8 +60,24 @@ static const struct row rows[] = {
 	       "calls that may wait; one more is answered \"busy\""),
 	TEXT("MCP_EXEC_USER", "user", "", user,
 	     "whom to become when started as root; when not set, mcp-exec or 65532"),
-	CHOICE("MCP_EXEC_LOG_LEVEL", "log-level", "error|warn|info|debug", "", "info", log_level,
+	CHOICE("MCP_EXEC_LOG_LEVEL", "log-level", "error|warn|info|debug", "info", log_level,
 	       "what is written on stderr"),
+	TEXT("MCP_EXEC_ADDR", "addr", "", addr,
+	     "http, sse: :PORT, HOST:PORT or unix:/PATH, several too; not set: port 8080"),
+	TEXT("MCP_EXEC_AUTH_TOKEN_FILE", "auth-token-file", "", auth_token_file,
+	     "http, sse: a file with the token, or the name of a systemd credential"),
+	TEXT("MCP_EXEC_ALLOWED_ORIGINS", "allowed-origins", "", allowed_origins,
+	     "http, sse: origins of web pages that may call, beside loopback"),
+	TEXT("MCP_EXEC_ALLOWED_HOSTS", "allowed-hosts", "", allowed_hosts,
+	     "http, sse: names that may stand in Host, beside loopback"),
+	NUMBER("MCP_EXEC_MAX_CONNECTIONS", "max-connections", 1, CEILING_CONNECTIONS, "256",
+	       max_connections, "http, sse: connections at a time"),
+	NUMBER("MCP_EXEC_MAX_SESSIONS", "max-sessions", 1, CEILING_SESSIONS, "1024", max_sessions,
+	       "http, sse: clients that are remembered"),
+	NUMBER("MCP_EXEC_SESSION_IDLE_S", "session-idle-s", 1, CEILING_SESSION_IDLE_S, "3600",
+	       session_idle_s, "http, sse: seconds after which a silent client is forgotten"),
+	NUMBER("MCP_EXEC_DRAIN_S", "drain-s", 0, CEILING_DRAIN_S, "25", drain_s,
+	       "http, sse: seconds that calls have to end after SIGTERM"),
 };
 
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
@@ -88,7 +101,8 @@ const struct config_setting *config_find_flag(const char *flag, size_t len)
 
 const char *config_transport_name(enum transport transport)
 {
-	static const char *const names[] = {[TRANSPORT_STDIO] = "stdio"};
+	static const char *const names[] = {
+		[TRANSPORT_STDIO] = "stdio", [TRANSPORT_HTTP] = "http", [TRANSPORT_SSE] = "sse"};
 
 	return names[transport];
 }
@@ -98,9 +112,13 @@ __attribute__((format(printf, 5, 6))) static int refuse(char *error, size_t size
 							const char *value, const char *allowed, ...)
 {
 	char shown[44];
+	/* What is no full path may be the token itself in the wrong variable. */
+	bool hidden = strcmp(setting->flag, "auth-token-file") == 0 && value[0] != '/';
 	va_list args;
 	int len;
 
+	if (hidden)
+		value = "...";
 	len = snprintf(error, size, "%s (--%s) is \"%s\": ", setting->variable, setting->flag,
 		       printable_copy(shown, sizeof(shown), value, strlen(value)));
 	if (len < 0 || (size_t)len >= size)
@@ -175,10 +193,6 @@ static int read_choice(struct config *config, const struct row *row, const char 
 {
 	int index = find_word(row->setting.choices, value);
 
-	if (index < 0 && find_word(row->later, value) >= 0)
-		return refuse(error, size, &row->setting, value,
-			      "this is not in this version yet; it must be %s.",
-			      row->setting.choices);
 	if (index < 0)
 		return refuse(error, size, &row->setting, value, "it must be %s.",
 			      row->setting.choices);

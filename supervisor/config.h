@@ -13,7 +13,7 @@
 #include "common/limits.h"
 #include "common/log.h"
 
-enum transport { TRANSPORT_STDIO };
+enum transport { TRANSPORT_STDIO, TRANSPORT_HTTP, TRANSPORT_SSE };
 
 struct config {
 	enum transport transport;
@@ -25,6 +25,16 @@ struct config {
 	uint32_t max_queue;
 	const char *python; /* borrowed from the environment, the command line or the default */
 	const char *user;   /* NULL: the user mcp-exec if it exists, else UNPRIVILEGED_ID */
+	/* For http and sse alone; texts are borrowed like the others, NULL: not set. The lists are separated by commas
+	 * or blanks, and read by whoever uses them. */
+	const char *addr;
+	const char *auth_token_file;
+	const char *allowed_origins;
+	const char *allowed_hosts;
+	uint32_t max_connections;
+	uint32_t max_sessions;
+	uint32_t session_idle_s;
+	uint32_t drain_s;
 	struct limits limits;
 	enum log_level log_level;
 	bool timeout_lowered; /* the default timeout was above the maximum and is now equal to it */

@@ -32,7 +32,9 @@ struct dispatch {
 	uint64_t last_id;
 	uint64_t retried_id;
 	bool held;
-	bool unusable; /* no sandbox could be had, and none has stood since */
+	struct outcome trouble; /* the last failure, while in_trouble */
+	bool in_trouble;
+	bool has_stood;
 };
 
 static void log_done(uint64_t run_id, const struct outcome *outcome)
@@ -153,7 +155,8 @@ static void on_idle(void *ctx)
 {
 	struct dispatch *dispatch = ctx;
 
-	dispatch->unusable = false;
+	dispatch->in_trouble = false;
+	dispatch->has_stood = true;
 	pump(dispatch);
 }
 
@@ -162,7 +165,9 @@ static void on_unusable(void *ctx, unsigned int stage, int error)
 {
 	struct dispatch *dispatch = ctx;
 
-	dispatch->unusable = true;
+	dispatch->in_trouble = true;
+	dispatch->trouble =
+		(struct outcome){.kind = OUTCOME_FAILED, .stage = stage, .error = error};
 	for (size_t n = dispatch->queue.length; n > 0 && dispatch->queue.head != NULL; n--)
 		answer_failed(dispatch, queue_pop(&dispatch->queue), stage, error);
 	pump(dispatch);
@@ -268,9 +273,14 @@ bool dispatch_is_running(const struct dispatch *dispatch)
 	return dispatch->running_id != 0;
 }
 
-bool dispatch_usable(const struct dispatch *dispatch)
+const struct outcome *dispatch_trouble(const struct dispatch *dispatch)
 {
-	return !dispatch->unusable;
+	return dispatch->in_trouble ? &dispatch->trouble : NULL;
+}
+
+bool dispatch_has_stood(const struct dispatch *dispatch)
+{
+	return dispatch->has_stood;
 }
 
 void dispatch_free(struct dispatch *dispatch)

@@ -48,9 +48,12 @@ size_t dispatch_queue_length(const struct dispatch *dispatch);
 /* Whether the worker has a run, a cancelled one whose processes still die included. */
 bool dispatch_is_running(const struct dispatch *dispatch);
 
-/* Whether a worker is there or on its way: false from when no sandbox could be had until a worker is ready again. It is
- * a call that makes the next attempt. */
-bool dispatch_usable(const struct dispatch *dispatch);
+/* Why no sandbox can be had (OUTCOME_FAILED), from the attempt that failed until a worker is ready again: it is a call
+ * that makes the next attempt. NULL: one is there or on its way. */
+const struct outcome *dispatch_trouble(const struct dispatch *dispatch);
+
+/* Whether a worker has been ready at all. */
+bool dispatch_has_stood(const struct dispatch *dispatch);
 
 /* Ends the worker and frees it; calls still in it are forgotten without an answer. NULL is allowed. */
 void dispatch_free(struct dispatch *dispatch);

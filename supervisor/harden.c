@@ -284,6 +284,18 @@ int harden_user(const char *user, char *error, size_t error_size)
 	return -EPERM;
 }
 
+int harden_identity(const char *user, uid_t *uid, gid_t *gid, char *error, size_t error_size)
+{
+	struct identity who = {.uid = geteuid(), .gid = getegid()};
+	int r = geteuid() == 0 ? find_identity(&who, user) : 0;
+
+	if (r < 0)
+		say_unknown(user, r, error, error_size);
+	*uid = who.uid;
+	*gid = who.gid;
+	return r;
+}
+
 int harden_late(void)
 {
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)

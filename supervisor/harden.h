@@ -7,6 +7,7 @@
 #define SUPERVISOR_HARDEN_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 /* PR_SET_DUMPABLE 0, soft RLIMIT_CORE 0, soft RLIMIT_NOFILE and RLIMIT_FSIZE as high as the hard ones if that is
  * allowed, umask 022. Of signals none is blocked, SIGPIPE and SIGXFSZ are ignored, all others are at their default, but
@@ -18,6 +19,10 @@ int harden_early(void);
  * When started as another user, a non-NULL user must be that same one, and neither the real nor the saved uid root.
  * Returns 0, or a negative errno with a sentence in error. */
 int harden_user(const char *user, char *error, size_t error_size);
+
+/* Whom harden_user will make us; our own ids when we are not root. Returns 0, or a negative errno with a sentence in
+ * error when there is no such user. */
+int harden_identity(const char *user, uid_t *uid, gid_t *gid, char *error, size_t error_size);
 
 /* PR_SET_NO_NEW_PRIVS, PR_SET_DUMPABLE 0 again (a change of uid resets it). Returns 0 or a negative errno. */
 int harden_late(void);

@@ -1,8 +1,8 @@
 /* main - theory of operation
  *
  * The order is the point. First the token leaves the environment and nothing of ours can be dumped; then the command
- * line and the settings are read; then what may need root is opened (the worker binary, the file of run); then root is
- * given up for good, and every system call that serving does not take; and only then does anything look at what a
+ * line and the settings are read; then what may need root is opened (the token's file, the listeners, the worker binary,
+ * the file of run); then root is given up for good, and every system call that serving does not take; and only then does anything look at what a
  * client or a program says.
  */
 #include <errno.h>
@@ -22,6 +22,8 @@
 #include "supervisor/commands.h"
 #include "supervisor/config.h"
 #include "supervisor/harden.h"
+#include "supervisor/http.h"
+#include "supervisor/listen.h"
 #include "supervisor/options.h"
 #include "supervisor/secret.h"
 #include "supervisor/spawn.h"
@@ -34,8 +36,17 @@
 /* What is opened while we may still be root. */
 struct resources {
 	struct spawn_spec spec;
+	struct listeners listeners;
+	struct access *access; /* NULL: not over HTTP */
 	int code_fd;
 	int terminal_fd;
+};
+
+/* What we were started with. */
+struct beginning {
+	struct options options;
+	enum secret_state token;
+	uint64_t handed_over; /* descriptors of systemd's */
 };
 
 static int complain(const char *sentence, int exit_code)
@@ -52,19 +63,49 @@ static int fail(const char *what, int error)
 
 /* Each call that waits holds two descriptors. A queue that the limit cannot bear would be accepted and then fail, its
  * running call included: so it is made shorter, and what is beyond it is answered "busy". */
-static void fit_queue(struct config *config)
+static void fit_queue(struct config *config, rlim_t files, rlim_t limit)
 {
-	struct rlimit files;
-	rlim_t fits;
+	rlim_t fits = files / 2;
 
-	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur == RLIM_INFINITY)
-		return;
-	fits = files.rlim_cur > RESERVED_FILES ? (files.rlim_cur - RESERVED_FILES) / 2 : 0;
 	if (fits >= config->max_queue)
 		return;
 	config->max_queue = fits > 0 ? (uint32_t)fits : 1;
 	log_event(LOG_WARN, "config.queue_lowered", LOG_U64("max_queue", config->max_queue),
-		  LOG_U64("open_files", files.rlim_cur));
+		  LOG_U64("open_files", limit));
+}
+
+/* One descriptor each; a session without a connection holds none. */
+static void fit_connections(struct config *config, rlim_t files, rlim_t limit)
+{
+	if (files >= config->max_connections)
+		return;
+	config->max_connections = files > 0 ? (uint32_t)files : 1;
+	log_event(LOG_WARN, "config.connections_lowered",
+		  LOG_U64("max_connections", config->max_connections),
+		  LOG_U64("open_files", limit));
+}
+
+/* Neither queue nor connections take more than half, unless the other leaves it. */
+static void fit_files(struct config *config)
+{
+	bool is_stdio = config->transport == TRANSPORT_STDIO;
+	rlim_t reserved = RESERVED_FILES + (is_stdio ? 0 : MAX_LISTENERS);
+	rlim_t connections = is_stdio ? 0 : config->max_connections;
+	struct rlimit limit;
+	rlim_t files;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+		return;
+	files = limit.rlim_cur > reserved ? limit.rlim_cur - reserved : 0;
+	if (connections > files / 2)
+		connections = files / 2;
+	fit_queue(config, files - connections, limit.rlim_cur);
+	if (!is_stdio)
+		fit_connections(config,
+				files > 2 * (rlim_t)config->max_queue
+					? files - 2 * (rlim_t)config->max_queue
+					: 0,
+				limit.rlim_cur);
 }
 
 static int read_config(struct config *config, struct options *options)
@@ -84,7 +125,7 @@ static int read_config(struct config *config, struct options *options)
 		log_event(LOG_WARN, "config.timeout_lowered",
 			  LOG_U64("default_timeout_s", config->default_timeout_s));
 	options_warn_unknown();
-	fit_queue(config);
+	fit_files(config);
 	return 0;
 }
 
@@ -92,15 +133,18 @@ static int read_config(struct config *config, struct options *options)
  * /dev/fd/N. A system that cannot do it is told so by the worker. */
 static void close_others(const struct resources *resources)
 {
-	const int keep[] = {STDIN_FILENO,
-			    STDOUT_FILENO,
-			    STDERR_FILENO,
-			    log_descriptor(),
-			    resources->code_fd,
-			    resources->terminal_fd,
-			    resources->spec.worker_fd};
+	int keep[7 + MAX_LISTENERS] = {STDIN_FILENO,
+				       STDOUT_FILENO,
+				       STDERR_FILENO,
+				       log_descriptor(),
+				       resources->code_fd,
+				       resources->terminal_fd,
+				       resources->spec.worker_fd};
+	size_t n = sizeof(keep) / sizeof(keep[0]) - MAX_LISTENERS;
 
-	(void)fds_close_all_but(keep, sizeof(keep) / sizeof(keep[0]));
+	for (size_t i = 0; i < resources->listeners.count; i++)
+		keep[n++] = resources->listeners.list[i].fd;
+	(void)fds_close_all_but(keep, n);
 }
 
 static int open_code(const char *file)
@@ -131,17 +175,55 @@ static int open_terminal(void)
 	return open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-static int open_resources(struct resources *resources, const struct options *options,
+static bool serves_http(const struct options *options, const struct config *config)
+{
+	return options->command == OPTIONS_SERVE && config->transport != TRANSPORT_STDIO;
+}
+
+/* The token and the sockets. */
+static int open_doors(struct resources *resources, const struct beginning *begin,
+		      const struct config *config)
+{
+	char sentence[SENTENCE_BYTES] = "";
+	struct access_spec access = {.origins = config->allowed_origins,
+				     .hosts = config->allowed_hosts};
+	int r;
+
+	if (secret_settle(begin->token, config->auth_token_file, sentence, sizeof(sentence)) < 0)
+		return complain(sentence, EXIT_BAD_CONFIG);
+	access.token_matches = secret_present() ? secret_matches : NULL;
+	access.paths = http_paths(config->transport, &access.n_paths);
+	r = access_new(&access, &resources->access, sentence, sizeof(sentence));
+	if (r == -EINVAL)
+		return complain(sentence, EXIT_BAD_CONFIG);
+	if (r < 0)
+		return fail("The lists of origins and hosts cannot be kept", r);
+	r = listen_open(&resources->listeners, config, secret_present(), begin->handed_over, sentence,
+			sizeof(sentence));
+	if (r < 0)
+		return complain(sentence, r == -EINVAL ? EXIT_BAD_CONFIG : EXIT_NO_ADDRESS);
+	return 0;
+}
+
+static int open_resources(struct resources *resources, const struct beginning *begin,
 			  const struct config *config)
 {
 	char sentence[SENTENCE_BYTES] = "";
+	const struct options *options = &begin->options;
+	int r = 0;
 
+	if (serves_http(options, config))
+		r = open_doors(resources, begin, config);
+	else
+		secret_forget();
+	if (r != 0)
+		return r;
 	if (options->command == OPTIONS_RUN) {
 		resources->code_fd = open_code(options->file);
 		if (resources->code_fd < 0)
 			return refuse_file(options->file, resources->code_fd);
 	}
-	if (options->command == OPTIONS_SERVE)
+	if (options->command == OPTIONS_SERVE && config->transport == TRANSPORT_STDIO)
 		resources->terminal_fd = open_terminal();
 	if (spawn_open(&resources->spec, config, sentence, sizeof(sentence)) < 0)
 		return complain(sentence, EXIT_NO_SANDBOX);
@@ -170,16 +252,24 @@ static int give_up_rights(const struct config *config)
 	return 0;
 }
 
-static int serve(const struct config *config, const struct resources *resources)
+static int serve(const struct config *config, struct resources *resources)
 {
-	if (isatty(STDIN_FILENO))
+	bool is_stdio = config->transport == TRANSPORT_STDIO;
+
+	if (is_stdio && isatty(STDIN_FILENO))
 		fputs("mcp-exec: waiting for an MCP client on standard input; for people there are "
 		      "\"mcp-exec run FILE\", \"mcp-exec check\" and \"mcp-exec --help\".\n",
 		      stderr);
 	log_event(LOG_INFO, "server.start", LOG_WORD("version", MCP_EXEC_VERSION),
 		  LOG_STATIC("transport", config_transport_name(config->transport)),
 		  LOG_SETTING("python", config->python));
-	return stdio_serve(config, &resources->spec, resources->terminal_fd);
+	if (is_stdio)
+		return stdio_serve(config, &resources->spec, resources->terminal_fd);
+	listen_log(&resources->listeners, secret_present());
+	return http_serve(&(struct http_spec){.config = config,
+					      .spawn = &resources->spec,
+					      .listeners = &resources->listeners,
+					      .access = resources->access});
 }
 
 static int report(const struct spawn_spec *spec, const char *mode, const char *extra)
@@ -202,7 +292,7 @@ static int run(const struct config *config, const struct resources *resources,
 	return command_run(config, &resources->spec, &what);
 }
 
-static int execute(const struct config *config, const struct resources *resources,
+static int execute(const struct config *config, struct resources *resources,
 		   const struct options *options)
 {
 	const struct spawn_spec *spec = &resources->spec;
@@ -222,18 +312,21 @@ static int execute(const struct config *config, const struct resources *resource
 	return serve(config, resources);
 }
 
-static int start(struct options *options)
+static int start(struct beginning *begin)
 {
 	struct resources resources = {.spec = {.worker_fd = -1}, .code_fd = -1, .terminal_fd = -1};
 	struct config config;
-	int r = read_config(&config, options);
+	int r = read_config(&config, &begin->options);
 
 	if (r == 0)
-		r = open_resources(&resources, options, &config);
+		r = open_resources(&resources, begin, &config);
 	if (r == 0)
 		r = give_up_rights(&config);
 	if (r == 0)
-		r = execute(&config, &resources, options);
+		r = execute(&config, &resources, &begin->options);
+	secret_forget();
+	access_free(resources.access);
+	listen_close(&resources.listeners);
 	cleanup_fd(&resources.code_fd);
 	cleanup_fd(&resources.terminal_fd);
 	cleanup_fd(&resources.spec.worker_fd);
@@ -266,13 +359,9 @@ static void die_of_libevent(int error)
 int main(int argc, char **argv)
 {
 	char sentence[SENTENCE_BYTES] = "";
-	struct options options;
-	int r;
+	struct beginning begin = {.token = secret_take(), .handed_over = listen_handed_over()};
+	int r = fds_fill_standard();
 
-	secret_take();
-	/* No token is needed on stdio. */
-	secret_forget();
-	r = fds_fill_standard();
 	if (r == 0)
 		r = harden_early();
 	if (r < 0)
@@ -280,15 +369,15 @@ int main(int argc, char **argv)
 	log_open();
 	event_set_log_callback(drop_message);
 	event_set_fatal_callback(die_of_libevent);
-	if (options_parse(&options, argc, argv, sentence, sizeof(sentence)) < 0)
+	if (options_parse(&begin.options, argc, argv, sentence, sizeof(sentence)) < 0)
 		return complain(sentence, EXIT_USAGE_ERROR);
-	if (options.command == OPTIONS_HELP) {
+	if (begin.options.command == OPTIONS_HELP) {
 		options_help(stdout);
 		return finish_text();
 	}
-	if (options.command == OPTIONS_VERSION) {
+	if (begin.options.command == OPTIONS_VERSION) {
 		puts(MCP_EXEC_NAME " " MCP_EXEC_VERSION);
 		return finish_text();
 	}
-	return start(&options);
+	return start(&begin);
 }

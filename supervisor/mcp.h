@@ -15,6 +15,7 @@
 #include "supervisor/channel.h"
 #include "supervisor/config.h"
 #include "supervisor/dispatch.h"
+#include "supervisor/metrics.h"
 #include "supervisor/session.h"
 #include "supervisor/tool.h"
 
@@ -22,6 +23,7 @@ struct mcp {
 	const struct config *config; /* borrowed */
 	struct dispatch *dispatch;   /* borrowed */
 	const struct tool *tools;    /* borrowed; ends with a row without a name */
+	struct metrics *metrics;     /* borrowed; may be NULL */
 };
 
 /* The table of the product: exec. */

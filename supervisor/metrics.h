@@ -65,7 +65,7 @@ struct metrics_now {
 	size_t connections;
 	size_t sessions;
 	bool running;	/* dispatch_is_running */
-	bool worker_up; /* dispatch_usable */
+	bool worker_up; /* no dispatch_trouble */
 };
 
 /* A submitted call was answered with this outcome. */

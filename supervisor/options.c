@@ -14,6 +14,8 @@
 #include "supervisor/config.h"
 
 #define PREFIX "MCP_EXEC_"
+/* What people will try; there is the variable alone. */
+#define TOKEN_FLAG "auth-token"
 
 /* The reading hand: where we are in argv. */
 struct cursor {
@@ -109,9 +111,15 @@ static int take_flag(struct options *options, struct cursor *cursor)
 	size_t len = equals != NULL ? (size_t)(equals - name) : strlen(name);
 	const struct config_setting *setting = config_find_flag(name, len);
 	const struct switch_flag *flag = find_switch(name, len);
+	bool is_token = len == strlen(TOKEN_FLAG) && memcmp(name, TOKEN_FLAG, len) == 0;
 	bool has_value = setting != NULL || (flag != NULL && flag->has_value);
 	const char *value = has_value ? take_value(cursor, equals) : NULL;
 
+	if (is_token)
+		return refuse_hinting(cursor, "There is no flag", name - 2, len + 2,
+				      "Every user of the machine can read a command line; put the "
+				      "token into MCP_EXEC_AUTH_TOKEN or a file for "
+				      "--auth-token-file.");
 	if (setting == NULL && flag == NULL)
 		return refuse(cursor, "There is no flag", name - 2, len + 2);
 	if (has_value && value == NULL)
@@ -280,12 +288,6 @@ const char *options_lookup(void *ctx, const char *variable)
 	return getenv(variable);
 }
 
-/* Known to other versions of the server, and without a meaning on stdio. */
-static bool is_known_elsewhere(const char *name)
-{
-	return strcmp(name, PREFIX "AUTH_TOKEN") == 0 || strcmp(name, PREFIX "ADDR") == 0;
-}
-
 static bool is_setting(const char *name)
 {
 	const struct config_setting *setting;
@@ -306,7 +308,7 @@ void options_warn_unknown(void)
 		if (strncmp(*entry, PREFIX, strlen(PREFIX)) != 0)
 			continue;
 		snprintf(name, sizeof(name), "%.*s", (int)(len < 63 ? len : 63), *entry);
-		if (!is_setting(name) && !is_known_elsewhere(name))
+		if (!is_setting(name))
 			log_event(LOG_WARN, "config.unknown", LOG_SETTING("variable", name));
 	}
 }
@@ -339,6 +341,8 @@ void options_help(FILE *out)
 	      out);
 	for (size_t i = 0; (setting = config_setting(i)) != NULL; i++)
 		help_setting(out, setting);
+	fprintf(out, "  %-20s %-27s %s\n", "(environment only)", PREFIX "AUTH_TOKEN",
+		"http, sse: the token that callers must bring");
 	fputs("\nExit codes of run: the program's own, 128+N when signal N ended it, 124 when it "
 	      "timed out,\n64 for bad usage, 66 when FILE cannot be read, 69 when there is no "
 	      "sandbox, 70 for a failure of\nour own. 78: a bad setting. check: 69 when runs are "

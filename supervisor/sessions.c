@@ -162,7 +162,7 @@ void sessions_free(struct sessions *sessions)
 	free(sessions);
 }
 
-static bool make_id(char id[SESSION_ID_DIGITS + 1])
+bool sessions_new_id(char id[static SESSION_ID_DIGITS + 1])
 {
 	static const char digits[] = "0123456789abcdef";
 	unsigned char bytes[ID_BYTES];
@@ -183,7 +183,7 @@ const char *sessions_add(struct sessions *sessions, struct session *session, uin
 	struct entry **bucket;
 
 	/* Nobody is ended in vain. */
-	if (!entry || !make_id(entry->id) || !make_room(sessions))
+	if (!entry || !sessions_new_id(entry->id) || !make_room(sessions))
 		return NULL;
 	entry->session = session;
 	link_into_ring(sessions, entry, now_ms);

@@ -13,6 +13,7 @@
 #ifndef SUPERVISOR_SESSIONS_H
 #define SUPERVISOR_SESSIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,9 @@
 struct sessions;
 
 typedef void (*sessions_ended)(struct session *session, void *ctx);
+
+/* Makes an id: 128 bits of getrandom(2) as hex digits. Returns false when there are none. */
+bool sessions_new_id(char id[static SESSION_ID_DIGITS + 1]);
 
 /* Makes an empty table for at most max sessions, each ended after idle_s seconds; both at least 1.
  * Returns NULL when memory is out. */

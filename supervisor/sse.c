@@ -90,7 +90,7 @@ static struct stream *stream_new(struct sse *sse, struct exchange *exchange)
 	if (!stream)
 		return NULL;
 	stream->session = session_new();
-	if (!stream->session || sessions_new_id(stream->id) < 0) {
+	if (!stream->session || !sessions_new_id(stream->id)) {
 		session_free(stream->session);
 		free(stream);
 		return NULL;

@@ -128,7 +128,7 @@ static void test_answers_in_the_order_of_asking(void **state)
 	assert_int_equal(dispatch_pending(bench.dispatch), 3);
 	assert_int_equal(dispatch_queue_length(bench.dispatch), 3);
 	assert_false(dispatch_is_running(bench.dispatch));
-	assert_true(dispatch_usable(bench.dispatch));
+	assert_null(dispatch_trouble(bench.dispatch));
 	wait_answers(&bench, 3);
 	assert_string_equal(bench.programs, "abc");
 	assert_int_equal(dispatch_pending(bench.dispatch), 0);
@@ -174,7 +174,7 @@ static void test_a_lost_run_is_not_run_again(void **state)
 	assert_int_equal(bench.answers, 2);
 	assert_counted(&bench, METRICS_LOST, 2, 2);
 	assert_true(bench.metrics.worker_starts >= 2);
-	assert_true(dispatch_usable(bench.dispatch));
+	assert_null(dispatch_trouble(bench.dispatch));
 	bench_clear(&bench);
 }
 
@@ -193,18 +193,18 @@ static void test_without_a_sandbox_all_that_wait_are_answered(void **state)
 	assert_int_equal(bench.kinds[1], OUTCOME_FAILED);
 	assert_int_equal(bench.stage, STAGE_NAMESPACES);
 	assert_int_equal(bench.error, EPERM);
-	assert_false(dispatch_usable(bench.dispatch));
+	assert_int_equal(dispatch_trouble(bench.dispatch)->kind, OUTCOME_FAILED);
 	/* each later call tries again */
 	submit(&bench, "c");
 	assert_int_equal(bench.answers, 2);
 	wait_answers(&bench, 3);
 	assert_counted(&bench, METRICS_NO_SANDBOX, 3, 3);
-	assert_false(dispatch_usable(bench.dispatch));
+	assert_int_equal(dispatch_trouble(bench.dispatch)->kind, OUTCOME_FAILED);
 	bench.config.python = "ready";
 	submit(&bench, "d");
 	wait_answers(&bench, 4);
 	assert_int_equal(bench.kinds[3], OUTCOME_DONE);
-	assert_true(dispatch_usable(bench.dispatch));
+	assert_null(dispatch_trouble(bench.dispatch));
 	assert_int_equal(bench.metrics.worker_starts, 3);
 	bench_clear(&bench);
 }
