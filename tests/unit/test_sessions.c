@@ -21,7 +21,7 @@ static struct {
 
 static struct session *new_session(void)
 {
-	struct session *session = session_new(NULL, NULL);
+	struct session *session = session_new();
 
 	assert_non_null(session);
 	return session;
