@@ -51,8 +51,7 @@ struct call {
 	uint64_t
 		run_id; /* our own number, the only one that is logged; 0 until dispatch_submit gives it */
 	enum call_state state;
-	uint64_t queued_us; /* clock_us when it was queued, and when it was given to the worker */
-	uint64_t started_us;
+	uint64_t queued_us; /* clock_us when it was queued */
 	struct call_request request;
 	/* Called exactly once with the outcome, unless the call is cancelled or the dispatcher is freed: then
 	 * never. The call may be freed in it. */

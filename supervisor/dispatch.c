@@ -123,11 +123,10 @@ static bool start_next(struct dispatch *dispatch)
 	if (r == 0) {
 		cleanup_fd(&call->request.program_fd);
 		cleanup_fd(&call->request.stdin_fd);
-		call->started_us = clock_us();
 		call_move(call, CALL_RUNNING);
 		dispatch->running = call;
 		dispatch->running_id = call->run_id;
-		dispatch->waited_us = call->started_us - call->queued_us;
+		dispatch->waited_us = clock_us() - call->queued_us;
 		return false;
 	}
 	if (r == -EPIPE && dispatch->retried_id != call->run_id) {

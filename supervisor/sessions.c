@@ -140,8 +140,7 @@ static bool make_room(struct sessions *sessions)
 
 struct sessions *sessions_new(size_t max, uint32_t idle_s, sessions_ended ended, void *ctx)
 {
-	struct sessions *sessions =
-		calloc(1, sizeof(*sessions) + max * sizeof(sessions->buckets[0]));
+	struct sessions *sessions = calloc(1, sizeof(*sessions) + max * sizeof(struct entry *));
 
 	if (!sessions)
 		return NULL;

@@ -62,7 +62,6 @@ def test_a_good_text_passes():
     ("twice", 'a="y"', 'a="x"', "a series is there twice"),
     ("head alone", "g 1\n", "", "without a series"),
     ("foreign series", "g 1", "k 1", "without a series"),
-    ("suffix", "h_seconds_count", "h_seconds_total", "no HELP and no TYPE"),
     ("cumulative", '"0.5"} 1', '"0.5"} 4', "not cumulative"),
     ("order", '"0.5"', '"+Inf"', "bounds do not rise"),
     ("no +Inf", '"+Inf"', '"7"', "want inf"),

@@ -277,6 +277,9 @@ static void test_a_cancelled_run_is_never_answered_and_the_next_one_starts(void 
 	assert_int_equal(dispatch_pending(bench.dispatch), 0);
 	assert_int_equal(bench.answers, 0);
 	assert_counted(&bench, METRICS_CANCELLED, 2, 2);
+	/* the second waited for the first one to run and to die */
+	assert_true(bench.metrics.queue_wait.sum_us >= 1000);
+	assert_int_equal(bench.metrics.queue_wait.buckets[METRICS_BOUNDS], 0);
 	bench_clear(&bench);
 }
 

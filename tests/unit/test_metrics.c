@@ -57,34 +57,35 @@ static uint64_t observed(const struct metrics_histogram *histogram)
 static void test_everything_is_there_from_the_start(void **state)
 {
 	static const char *const pieces[] = {
-		"# HELP mcp_exec_build_info Always 1; version and build of supervisor and worker.\n"
-		"# TYPE mcp_exec_build_info gauge\n"
-		"mcp_exec_build_info{version=\"" MCP_EXEC_VERSION "\",build=\"",
+		("# HELP mcp_exec_build_info Always 1; version and build of supervisor and "
+		 "worker.\n"
+		 "# TYPE mcp_exec_build_info gauge\n"
+		 "mcp_exec_build_info{version=\"" MCP_EXEC_VERSION "\",build=\""),
 		"\nprocess_start_time_seconds 0\n",
-		"# TYPE mcp_exec_runs_total counter\n"
-		"mcp_exec_runs_total{outcome=\"ok\"} 0\n"
-		"mcp_exec_runs_total{outcome=\"error\"} 0\n"
-		"mcp_exec_runs_total{outcome=\"wall_time\"} 0\n"
-		"mcp_exec_runs_total{outcome=\"cpu_time\"} 0\n"
-		"mcp_exec_runs_total{outcome=\"memory\"} 0\n"
-		"mcp_exec_runs_total{outcome=\"processes\"} 0\n"
-		"mcp_exec_runs_total{outcome=\"disk\"} 0\n"
-		"mcp_exec_runs_total{outcome=\"signal\"} 0\n"
-		"mcp_exec_runs_total{outcome=\"no_sandbox\"} 0\n"
-		"mcp_exec_runs_total{outcome=\"lost\"} 0\n"
-		"mcp_exec_runs_total{outcome=\"busy\"} 0\n"
-		"mcp_exec_runs_total{outcome=\"cancelled\"} 0\n#",
+		("# TYPE mcp_exec_runs_total counter\n"
+		 "mcp_exec_runs_total{outcome=\"ok\"} 0\n"
+		 "mcp_exec_runs_total{outcome=\"error\"} 0\n"
+		 "mcp_exec_runs_total{outcome=\"wall_time\"} 0\n"
+		 "mcp_exec_runs_total{outcome=\"cpu_time\"} 0\n"
+		 "mcp_exec_runs_total{outcome=\"memory\"} 0\n"
+		 "mcp_exec_runs_total{outcome=\"processes\"} 0\n"
+		 "mcp_exec_runs_total{outcome=\"disk\"} 0\n"
+		 "mcp_exec_runs_total{outcome=\"signal\"} 0\n"
+		 "mcp_exec_runs_total{outcome=\"no_sandbox\"} 0\n"
+		 "mcp_exec_runs_total{outcome=\"lost\"} 0\n"
+		 "mcp_exec_runs_total{outcome=\"busy\"} 0\n"
+		 "mcp_exec_runs_total{outcome=\"cancelled\"} 0\n#"),
 		"mcp_exec_run_seconds_bucket{le=\"0.005\"} 0\n",
-		"mcp_exec_run_seconds_bucket{le=\"+Inf\"} 0\n"
-		"mcp_exec_run_seconds_sum 0.000000\n"
-		"mcp_exec_run_seconds_count 0\n#",
+		("mcp_exec_run_seconds_bucket{le=\"+Inf\"} 0\n"
+		 "mcp_exec_run_seconds_sum 0.000000\n"
+		 "mcp_exec_run_seconds_count 0\n#"),
 		"\nmcp_exec_cpu_seconds_total 0.000000\n",
 		"\nmcp_exec_output_truncated_total 0\n",
 		"\nmcp_exec_invalid_calls_total 0\n",
 		"\nmcp_exec_worker_starts_total 0\n",
 		"mcp_exec_http_responses_total{code=\"200\"} 0\n",
-		"mcp_exec_http_responses_total{code=\"505\"} 0\n"
-		"mcp_exec_http_responses_total{code=\"other\"} 0\n#",
+		("mcp_exec_http_responses_total{code=\"505\"} 0\n"
+		 "mcp_exec_http_responses_total{code=\"other\"} 0\n#"),
 	};
 	const struct metrics metrics = {.started_s = 0};
 

@@ -92,7 +92,7 @@ static void test_finds_each_by_its_own_id(void **state)
 static void test_ids_are_random_hex_digits(void **state)
 {
 	const char *id[MANY];
-	size_t differ[SESSION_ID_DIGITS] = {0};
+	size_t differ[SESSION_ID_DIGITS] = {0}, alike[SESSION_ID_DIGITS][SESSION_ID_DIGITS] = {{0}};
 
 	(void)state;
 	set_up(MANY);
@@ -102,12 +102,18 @@ static void test_ids_are_random_hex_digits(void **state)
 		assert_int_equal(strspn(id[i], "0123456789abcdef"), SESSION_ID_DIGITS);
 		for (size_t k = 0; k < i; k++)
 			assert_string_not_equal(id[i], id[k]);
-		for (size_t k = 0; k < SESSION_ID_DIGITS; k++)
+		for (size_t k = 0; k < SESSION_ID_DIGITS; k++) {
 			differ[k] += id[i][k] != id[0][k];
+			for (size_t n = 0; n < k; n++)
+				alike[k][n] += id[i][k] == id[i][n];
+		}
 	}
-	/* no digit of them is a constant: 16^-199 that one is by chance */
-	for (size_t k = 0; k < SESSION_ID_DIGITS; k++)
+	/* No digit is a constant or a copy of another: about 16^-199 that one is by chance. */
+	for (size_t k = 0; k < SESSION_ID_DIGITS; k++) {
 		assert_true(differ[k] > 0);
+		for (size_t n = 0; n < k; n++)
+			assert_true(alike[k][n] < MANY);
+	}
 	sessions_free(bench.table);
 }
 

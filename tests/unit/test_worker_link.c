@@ -14,7 +14,6 @@
 
 #include "common/clock.h"
 #include "common/layers.h"
-#include "supervisor/metrics.h"
 #include "supervisor/worker_link.h"
 #include "tests/unit/fake.h"
 #include "tests/unit/fd_count.h"
@@ -26,7 +25,6 @@
 struct bench {
 	struct config config;
 	struct spawn_spec spec;
-	struct metrics metrics;
 	struct event_base *base;
 	struct worker_link *link;
 	int fds_before;
@@ -90,9 +88,8 @@ static void bench_init(struct bench *bench, const char *mode)
 	fake_open(&bench->spec, &bench->config, mode);
 	bench->base = event_base_new();
 	assert_non_null(bench->base);
-	assert_int_equal(worker_link_new(bench->base, &bench->spec, &bench->metrics, &events, bench,
-					 &bench->link),
-			 0);
+	assert_int_equal(
+		worker_link_new(bench->base, &bench->spec, NULL, &events, bench, &bench->link), 0);
 }
 
 /* Nothing may be left: no process, no descriptor. */
