@@ -134,6 +134,13 @@ def judge(checks, verdict, words):
     equal([word for word in words if not any(word in told(item) for item in own)], [], "nobody says any more:")
 
 
+def made(*statuses):
+    """Checks of a scenario: "FAILURE", or "FAILURE text" and so on; the schema's check is called SCHEMA."""
+    parts = [status.partition(" ") for status in statuses]
+    return [{"id": SCHEMA if text == "SCHEMA" else "own", "status": status, "errorMessage": text}
+            for status, _, text in parts]
+
+
 def labelled(table):
     return [("%s %s" % key,) + key + table[key] for key in sorted(table)]
 
@@ -148,6 +155,34 @@ def test_table_names_every_scenario():
 def test_second_table_has_differences_only():
     equal([key for key in DIFFERENT if DIFFERENT[key] == EXPECTED.get(key)], [])
     equal(sorted(set(DIFFERENT) - set(EXPECTED)), [])
+
+
+@cases([
+    ("passed", True, made("SUCCESS", "INFO", "SKIPPED"), "PASS", []),
+    ("failed", False, made("SUCCESS", "FAILURE x"), "PASS", []),
+    ("failed with words", False, made("SUCCESS", "FAILURE x"), "PASS", ["x"]),
+    ("warned", False, made("SUCCESS", "WARNING x"), "PASS", []),
+    ("warned with words", True, made("SUCCESS", "WARNING x y"), "PASS", ["x"]),
+    ("schema alone is no success", False, made("SUCCESS SCHEMA"), "PASS", []),
+    ("schema breaks", False, made("SUCCESS", "FAILURE SCHEMA"), "PARTLY", ["SCHEMA"]),
+    ("nothing", True, made("SUCCESS SCHEMA", "INFO x"), "NOTHING", []),
+    ("better than nothing", False, made("SUCCESS"), "NOTHING", []),
+    ("partly", True, made("SUCCESS", "FAILURE x"), "PARTLY", ["x"]),
+    ("partly for another reason", False, made("SUCCESS", "FAILURE x", "FAILURE y"), "PARTLY", ["x"]),
+    ("not partly", False, made("FAILURE x"), "PARTLY", ["x"]),
+    ("not applicable", True, made("FAILURE x", "FAILURE y"), "NOT_APPLICABLE", ["x", "y"]),
+    ("for another reason", False, made("FAILURE x"), "NOT_APPLICABLE", ["y"]),
+    ("words of yesterday", False, made("FAILURE x"), "NOT_APPLICABLE", ["x", "y"]),
+    ("applies after all", False, made("SUCCESS"), "NOT_APPLICABLE", ["x"]),
+    ("no checks", False, [], "PASS", []),
+])
+def test_judge(good, checks, verdict, words):
+    try:
+        judge(checks, verdict, words)
+    except AssertionError:
+        check(not good, "refused")
+    else:
+        check(good, "let pass")
 
 
 @cases(labelled(EXPECTED))
