@@ -229,6 +229,15 @@ size_t dispatch_place(const struct dispatch *dispatch, const struct call *call)
 	return queue_place(&dispatch->queue, call);
 }
 
+void dispatch_each(const struct dispatch *dispatch, void (*visit)(struct call *call, void *ctx),
+		   void *ctx)
+{
+	if (dispatch->running != NULL)
+		visit(dispatch->running, ctx);
+	for (struct call *call = dispatch->queue.head; call != NULL; call = call->next)
+		visit(call, ctx);
+}
+
 size_t dispatch_pending(const struct dispatch *dispatch)
 {
 	return dispatch->queue.length + (dispatch->running_id != 0);

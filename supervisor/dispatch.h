@@ -33,6 +33,10 @@ void dispatch_hold(struct dispatch *dispatch, bool hold);
 /* Which place a call has in the queue, 1 for the next one; 0 when it is running. */
 size_t dispatch_place(const struct dispatch *dispatch, const struct call *call);
 
+/* Calls visit for each call that is running or waits; visit must not submit or cancel one. */
+void dispatch_each(const struct dispatch *dispatch, void (*visit)(struct call *call, void *ctx),
+		   void *ctx);
+
 /* Calls that are queued or running, cancelled ones whose processes still die included. */
 size_t dispatch_pending(const struct dispatch *dispatch);
 

@@ -16,7 +16,6 @@
 #include "supervisor/exec_tool.h"
 #include "supervisor/mcp_internal.h"
 
-#define TOOL_NAME "exec"
 /* So much of an unknown tool's name is repeated. */
 #define SHOWN_NAME_BYTES 64
 
@@ -64,14 +63,13 @@ static struct pending *pending_new(const struct mcp_request *request)
 	return pending;
 }
 
-/* Lets go of a call that will get no other word. */
+/* Lets go of a call that will get no other word. Its session may end with the last hold on its channel. */
 static void forget(struct call *call)
 {
 	struct pending *pending = call->ctx;
 
 	session_remove(pending->reply.session, call);
-	if (pending->reply.batch)
-		batch_release(pending->reply.batch);
+	mcp_release(&pending->reply);
 	free(pending);
 	call_free(call);
 }
@@ -110,14 +108,13 @@ static void submit(const struct mcp_request *request, struct call *call)
 		mcp_reply_result(&request->reply, NULL);
 		return;
 	}
-	if (pending->reply.batch)
-		batch_hold(pending->reply.batch);
+	mcp_hold(&pending->reply);
 	call->ended = on_ended;
 	call->ctx = pending;
 	dispatch_submit(request->mcp->dispatch, call);
 }
 
-static void start(const struct mcp_request *request)
+static void call_exec(const struct mcp_request *request)
 {
 	_cleanup_(buf_clear) struct buf error = BUF_INIT;
 	struct call *call = call_new();
@@ -157,22 +154,33 @@ static void refuse_tool(const struct mcp_request *request, const char *name)
 			text.error ? "Unknown tool" : text.data, NULL);
 }
 
+const struct tool mcp_tools[] = {{"exec", exec_tool_describe, call_exec}, {NULL, NULL, NULL}};
+
+static const struct tool *find_tool(const struct mcp *mcp, const char *name)
+{
+	for (const struct tool *tool = mcp->tools; tool->name; tool++)
+		if (strcmp(tool->name, name) == 0)
+			return tool;
+	return NULL;
+}
+
 void mcp_call_tool(const struct mcp_request *request)
 {
 	const cJSON *params = request->message->params;
 	const cJSON *arguments = rpc_get(params, "arguments");
 	const char *name = rpc_get_string(params, "name");
+	const struct tool *tool = name ? find_tool(request->mcp, name) : NULL;
 
 	if (!name)
 		mcp_reply_error(&request->reply, RPC_INVALID_PARAMS,
 				"Invalid params: name must be a string", NULL);
-	else if (strcmp(name, TOOL_NAME) != 0)
+	else if (!tool)
 		refuse_tool(request, name);
 	else if (arguments && !cJSON_IsNull(arguments) && !cJSON_IsObject(arguments))
 		mcp_reply_error(&request->reply, RPC_INVALID_PARAMS,
 				"Invalid params: arguments must be an object", NULL);
 	else
-		start(request);
+		tool->call(request);
 }
 
 static void tell_progress(struct call *call, void *ctx)
@@ -184,15 +192,15 @@ static void tell_progress(struct call *call, void *ctx)
 	    !mcp_progress_due(*now_us, call->queued_us, pending->progress_us))
 		return;
 	pending->progress_us = *now_us;
-	mcp_send_progress(pending->reply.session, pending->token, *now_us - call->queued_us,
+	mcp_send_progress(pending->reply.channel, pending->token, *now_us - call->queued_us,
 			  dispatch_place(pending->mcp->dispatch, call));
 }
 
-void mcp_tick(struct session *session)
+void mcp_tick(struct mcp *mcp)
 {
 	uint64_t now_us = clock_us();
 
-	session_each(session, tell_progress, &now_us);
+	dispatch_each(mcp->dispatch, tell_progress, &now_us);
 }
 
 static void cancel(struct mcp *mcp, struct call *call)
@@ -201,20 +209,19 @@ static void cancel(struct mcp *mcp, struct call *call)
 	forget(call);
 }
 
-void mcp_cancel(struct mcp *mcp, struct session *session, const struct rpc_message *message)
+void mcp_cancel(const struct mcp_request *request)
 {
-	struct slice id = message->scan.request_id;
-	struct call *call = id.data ? session_find(session, id) : NULL;
+	struct slice id = request->message->scan.request_id;
+	struct call *call = id.data ? session_find(request->reply.session, id) : NULL;
 
 	if (call)
-		cancel(mcp, call);
+		cancel(request->mcp, call);
 }
 
 void mcp_end(struct mcp *mcp, struct session *session)
 {
 	struct call *call;
 
-	session_mute(session);
 	while ((call = session_any(session)))
 		cancel(mcp, call);
 }

@@ -3,11 +3,9 @@
 
 #include "supervisor/mcp_internal.h"
 
-#define META_PREFIX "io.modelcontextprotocol/"
-#define VERSION_KEY META_PREFIX "protocolVersion"
-#define CAPABILITIES_KEY META_PREFIX "clientCapabilities"
-#define CLIENT_KEY META_PREFIX "clientInfo"
-#define LOG_LEVEL_KEY META_PREFIX "logLevel"
+#define CAPABILITIES_KEY MCP_META_PREFIX "clientCapabilities"
+#define CLIENT_KEY MCP_META_PREFIX "clientInfo"
+#define LOG_LEVEL_KEY MCP_META_PREFIX "logLevel"
 
 bool mcp_older(const char *version, const char *date)
 {
@@ -16,12 +14,12 @@ bool mcp_older(const char *version, const char *date)
 
 bool mcp_has_claim(const struct rpc_message *message)
 {
-	return rpc_get(message->meta, VERSION_KEY) != NULL;
+	return rpc_get(message->meta, MCP_VERSION_KEY) != NULL;
 }
 
 bool mcp_claim_is_valid(const struct rpc_message *message)
 {
-	const char *version = rpc_get_string(message->meta, VERSION_KEY);
+	const char *version = rpc_get_string(message->meta, MCP_VERSION_KEY);
 
 	return version && strcmp(version, MCP_MODERN_VERSION) == 0;
 }
@@ -43,8 +41,8 @@ static const char *malformed(const cJSON *meta)
 {
 	const cJSON *client = rpc_get(meta, CLIENT_KEY);
 
-	if (!rpc_get_string(meta, VERSION_KEY))
-		return "Invalid params: _meta[\"" VERSION_KEY "\"] must be a string";
+	if (!rpc_get_string(meta, MCP_VERSION_KEY))
+		return "Invalid params: _meta[\"" MCP_VERSION_KEY "\"] must be a string";
 	if (!cJSON_IsObject(rpc_get(meta, CAPABILITIES_KEY)))
 		return "Invalid params: _meta[\"" CAPABILITIES_KEY "\"] must be an object";
 	if (client && (!rpc_get_string(client, "name") || !rpc_get_string(client, "version")))
@@ -62,9 +60,8 @@ static void refuse_version(const struct mcp_request *request)
 
 	cJSON_AddItemToArray(supported, cJSON_CreateString(MCP_MODERN_VERSION));
 	cJSON_AddStringToObject(data, "requested",
-				rpc_get_string(request->message->meta, VERSION_KEY));
-	mcp_reply_error(&request->reply, RPC_UNSUPPORTED_VERSION, "Unsupported protocol version",
-			data);
+				rpc_get_string(request->message->meta, MCP_VERSION_KEY));
+	mcp_refuse(&request->reply, RPC_UNSUPPORTED_VERSION, "Unsupported protocol version", data);
 	cJSON_Delete(data);
 }
 
@@ -72,11 +69,18 @@ bool mcp_accept_claim(const struct mcp_request *request)
 {
 	const char *problem = malformed(request->message->meta);
 
-	if (problem)
-		mcp_reply_error(&request->reply, RPC_INVALID_PARAMS, problem, NULL);
-	else if (!mcp_claim_is_valid(request->message))
+	if (problem) {
+		mcp_refuse(&request->reply, RPC_INVALID_PARAMS, problem, NULL);
+		return false;
+	}
+	problem = mcp_contradiction(request);
+	if (!problem && !mcp_claim_is_valid(request->message)) {
 		refuse_version(request);
-	else
-		return true;
-	return false;
+		return false;
+	}
+	if (!problem)
+		problem = mcp_missing_header(request);
+	if (problem)
+		mcp_refuse(&request->reply, RPC_HEADER_MISMATCH, problem, NULL);
+	return !problem;
 }

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "common/version.h"
-#include "supervisor/exec_tool.h"
 #include "supervisor/mcp_internal.h"
 
 /* The lists never change while we live; an hour is what a host may keep them. */
@@ -21,12 +20,12 @@ static const char capabilities[] = "{\"tools\":{},\"prompts\":{},\"resources\":{
 static const char *const legacy_versions[] = {MCP_LATEST_LEGACY_VERSION, "2025-06-18", "2025-03-26",
 					      "2024-11-05", "2024-10-07"};
 
-static const char *negotiate(const char *requested)
+const char *mcp_legacy_version(const char *version)
 {
 	for (size_t i = 0; i < sizeof(legacy_versions) / sizeof(legacy_versions[0]); i++)
-		if (strcmp(legacy_versions[i], requested) == 0)
+		if (strcmp(legacy_versions[i], version) == 0)
 			return legacy_versions[i];
-	return MCP_LATEST_LEGACY_VERSION;
+	return NULL;
 }
 
 /* A result that could not be built whole is none. */
@@ -57,6 +56,7 @@ static bool add_server_info(cJSON *result, const char *version)
 static void initialize(const struct mcp_request *request)
 {
 	const char *requested = rpc_get_string(request->message->params, "protocolVersion");
+	struct mcp_reply reply = request->reply;
 	const char *version;
 	cJSON *result;
 	bool built;
@@ -66,12 +66,15 @@ static void initialize(const struct mcp_request *request)
 				"Invalid params: protocolVersion must be a string", NULL);
 		return;
 	}
-	version = negotiate(requested);
-	session_set_version(request->reply.session, version);
+	version = mcp_legacy_version(requested);
+	if (!version)
+		version = MCP_LATEST_LEGACY_VERSION;
+	session_set_version(reply.session, version);
 	result = cJSON_CreateObject();
 	built = cJSON_AddStringToObject(result, "protocolVersion", version) &&
 		add_capabilities(result) && add_server_info(result, version);
-	mcp_reply_result(&request->reply, whole(result, built));
+	reply.kind = ANSWER_HANDSHAKE;
+	mcp_reply_result(&reply, whole(result, built));
 }
 
 static void ping(const struct mcp_request *request)
@@ -122,24 +125,31 @@ static void answer_list(const struct mcp_request *request, const char *name, cJS
 	mcp_reply_result(&request->reply, whole(result, built));
 }
 
-static void list_tools(const struct mcp_request *request)
+static bool add_tool(cJSON *tools, const struct mcp_request *request, const struct tool *row)
 {
 	const char *version =
 		request->reply.modern ? NULL : session_version(request->reply.session);
-	cJSON *tool, *tools;
+	cJSON *tool = row->describe(request->mcp->config, !mcp_older(version, "2025-06-18"));
+
+	if (mcp_older(version, "2025-03-26"))
+		cJSON_DeleteItemFromObjectCaseSensitive(tool, "annotations");
+	if (cJSON_AddItemToArray(tools, tool))
+		return true;
+	cJSON_Delete(tool);
+	return false;
+}
+
+static void list_tools(const struct mcp_request *request)
+{
+	cJSON *tools;
+	bool built = true;
 
 	if (!has_no_cursor(request))
 		return;
-	tool = exec_tool_describe(request->mcp->config, !mcp_older(version, "2025-06-18"));
 	tools = cJSON_CreateArray();
-	if (mcp_older(version, "2025-03-26"))
-		cJSON_DeleteItemFromObjectCaseSensitive(tool, "annotations");
-	if (!cJSON_AddItemToArray(tools, tool)) {
-		cJSON_Delete(tool);
-		cJSON_Delete(tools);
-		tools = NULL;
-	}
-	answer_list(request, "tools", tools);
+	for (const struct tool *row = request->mcp->tools; built && row->name; row++)
+		built = add_tool(tools, request, row);
+	answer_list(request, "tools", whole(tools, built));
 }
 
 static void list_prompts(const struct mcp_request *request)
@@ -188,6 +198,7 @@ static const struct method {
 void mcp_serve(const struct mcp_request *request)
 {
 	const enum era era = request->reply.modern ? ERA_MODERN : ERA_LEGACY;
+	struct mcp_reply reply;
 
 	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
 		if (!(methods[i].eras & era) ||
@@ -196,5 +207,7 @@ void mcp_serve(const struct mcp_request *request)
 		methods[i].serve(request);
 		return;
 	}
-	mcp_reply_error(&request->reply, RPC_METHOD_NOT_FOUND, "Method not found", NULL);
+	reply = request->reply;
+	reply.kind = reply.modern ? ANSWER_NOT_FOUND : ANSWER_SERVED;
+	mcp_reply_error(&reply, RPC_METHOD_NOT_FOUND, "Method not found", NULL);
 }

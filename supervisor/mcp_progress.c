@@ -15,7 +15,7 @@ bool mcp_progress_due(uint64_t now_us, uint64_t since_us, uint64_t last_us)
 	return last_us ? now_us - last_us >= NEXT_US : now_us - since_us >= FIRST_US;
 }
 
-void mcp_send_progress(struct session *session, struct slice token, uint64_t elapsed_us,
+void mcp_send_progress(struct channel *channel, struct slice token, uint64_t elapsed_us,
 		       size_t place)
 {
 	_cleanup_(buf_clear) struct buf out = BUF_INIT;
@@ -30,5 +30,5 @@ void mcp_send_progress(struct session *session, struct slice token, uint64_t ela
 		buf_add_string(&out, "running");
 	buf_add_string(&out, "\"}}");
 	if (!out.error)
-		session_answer(session, NULL, out.data, out.len);
+		channel_answer(channel, NULL, ANSWER_PROGRESS, out.data, out.len);
 }

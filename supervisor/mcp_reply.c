@@ -27,9 +27,9 @@ static bool add_server_info(cJSON *result)
 static void send_answer(const struct mcp_reply *reply, const struct buf *out)
 {
 	if (out->error == 0)
-		session_answer(reply->session, reply->batch, out->data, out->len);
+		channel_answer(reply->channel, reply->batch, reply->kind, out->data, out->len);
 	else
-		session_lose_answer(reply->session, reply->batch);
+		channel_lose_answer(reply->channel, reply->batch);
 }
 
 static void give_back(void)
@@ -94,4 +94,26 @@ void mcp_reply_error(const struct mcp_reply *reply, int code, const char *messag
 
 	rpc_error(&out, reply->id, code, message, data);
 	send_answer(reply, &out);
+}
+
+void mcp_refuse(const struct mcp_reply *reply, int code, const char *message, const cJSON *data)
+{
+	struct mcp_reply refused = *reply;
+
+	refused.kind = ANSWER_REFUSED;
+	mcp_reply_error(&refused, code, message, data);
+}
+
+void mcp_hold(const struct mcp_reply *reply)
+{
+	channel_hold(reply->channel);
+	if (reply->batch)
+		batch_hold(reply->batch);
+}
+
+void mcp_release(const struct mcp_reply *reply)
+{
+	if (reply->batch)
+		batch_release(reply->batch);
+	channel_release(reply->channel);
 }

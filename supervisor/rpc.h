@@ -19,7 +19,12 @@
 #define RPC_METHOD_NOT_FOUND (-32601)
 #define RPC_INVALID_PARAMS (-32602)
 #define RPC_INTERNAL_ERROR (-32603)
+/* MCP 2026-07-28. */
+#define RPC_HEADER_MISMATCH (-32020)
 #define RPC_UNSUPPORTED_VERSION (-32022)
+/* Without a meaning of its own in JSON-RPC; the SDKs of MCP use these two for HTTP, and clients know them. */
+#define RPC_TRANSPORT_ERROR (-32000)
+#define RPC_NO_SESSION (-32001)
 
 enum rpc_kind { RPC_REQUEST, RPC_NOTIFICATION, RPC_RESPONSE, RPC_INVALID };
 

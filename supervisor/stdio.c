@@ -17,7 +17,6 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -29,6 +28,7 @@
 #include "supervisor/commands.h"
 #include "supervisor/dispatch.h"
 #include "supervisor/lines.h"
+#include "supervisor/loop.h"
 #include "supervisor/mcp.h"
 #include "supervisor/session.h"
 
@@ -47,12 +47,14 @@
 #define LAST_BYTES_MS 4000
 #define LAST_PAUSE_MS 500
 
-enum { ON_TERM, ON_INT, ON_HUP, ON_INPUT, ON_OUTPUT, ON_PARENT, ON_TICK, N_EVENTS };
+enum { ON_INPUT, ON_OUTPUT, ON_PARENT, ON_TICK, N_EVENTS };
 
 struct stdio {
 	struct mcp mcp;
 	struct session *session;
+	struct channel channel;
 	struct event_base *base;
+	struct event *signals[LOOP_SIGNALS];
 	struct event *events[N_EVENTS]; /* NULL: not watched */
 	struct lines lines;
 	struct buf out;
@@ -111,10 +113,11 @@ static void fail(struct stdio *stdio, int error)
 
 /*** Output ***/
 
-static void send_message(void *ctx, const char *text, size_t len)
+static void send_message(void *ctx, enum answer kind, const char *text, size_t len)
 {
 	struct stdio *stdio = ctx;
 
+	(void)kind;
 	buf_add(&stdio->out, text, len);
 	buf_add_byte(&stdio->out, '\n');
 	if (stdio->out.error != 0)
@@ -201,11 +204,12 @@ static void on_output(evutil_socket_t fd, short what, void *ctx)
 static void handle_line(void *ctx, const char *text, size_t len)
 {
 	struct stdio *stdio = ctx;
+	const struct mcp_envelope envelope = {.way = MCP_STDIO, .session = stdio->session};
 
 	if (text == NULL)
-		mcp_refuse_unread(stdio->session);
+		mcp_refuse_unread(&stdio->channel);
 	else
-		mcp_handle(&stdio->mcp, stdio->session, text, len);
+		mcp_handle(&stdio->mcp, NULL, &stdio->channel, &envelope, text, len);
 }
 
 static void end_input(struct stdio *stdio)
@@ -276,6 +280,7 @@ static void give_up(struct stdio *stdio)
 		return;
 	stdio->given_up = true;
 	stdio->pending = dispatch_pending(stdio->mcp.dispatch);
+	channel_mute(&stdio->channel);
 	mcp_end(&stdio->mcp, stdio->session);
 }
 
@@ -291,7 +296,7 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 	if (waiting_bytes(stdio) > 0)
 		event_add(stdio->events[ON_OUTPUT], NULL);
 	if (!stdio->paused)
-		mcp_tick(stdio->session);
+		mcp_tick(&stdio->mcp);
 	if (waiting_bytes(stdio) > PAUSE_BYTES)
 		set_paused(stdio, true);
 	if (stdio->paused && !stdio->input_ended && is_gone(STDIN_FILENO))
@@ -350,45 +355,23 @@ static void watch_parent(struct stdio *stdio)
 		event_add(stdio->events[ON_PARENT], NULL);
 }
 
-/* nohup(1) means it. */
-static bool is_ignored(int number)
-{
-	struct sigaction action;
-
-	return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
-}
-
-/* EV_FEATURE_FDS: stdin may be a file, which epoll refuses. */
-static struct event_base *make_base(void)
-{
-	struct event_config *wanted = event_config_new();
-	struct event_base *base = NULL;
-
-	if (wanted != NULL && event_config_require_features(wanted, EV_FEATURE_FDS) == 0)
-		base = event_base_new_with_config(wanted);
-	if (wanted != NULL)
-		event_config_free(wanted);
-	return base;
-}
-
 static int add_events(struct stdio *stdio)
 {
 	struct event_base *base = stdio->base;
 	struct event **events = stdio->events;
 
-	events[ON_TERM] = evsignal_new(base, SIGTERM, on_leave, stdio);
-	events[ON_INT] = evsignal_new(base, SIGINT, on_leave, stdio);
-	events[ON_HUP] = evsignal_new(base, SIGHUP, on_leave, stdio);
 	events[ON_INPUT] = event_new(base, STDIN_FILENO, EV_READ | EV_PERSIST, on_input, stdio);
 	events[ON_OUTPUT] =
 		event_new(base, stdio->output_fd, EV_WRITE | EV_PERSIST, on_output, stdio);
 	events[ON_TICK] = event_new(base, -1, EV_PERSIST, on_tick, stdio);
 	for (int i = 0; i < N_EVENTS; i++) {
-		if (i == ON_PARENT || (i == ON_HUP && is_ignored(SIGHUP)))
+		if (i == ON_PARENT)
 			continue;
 		if (events[i] == NULL || event_add(events[i], NULL) < 0)
 			return -ENOMEM;
 	}
+	if (loop_watch_signals(base, stdio->signals, on_leave, stdio) < 0)
+		return -ENOMEM;
 	return set_tick(stdio);
 }
 
@@ -397,12 +380,13 @@ static int stdio_init(struct stdio *stdio, const struct config *config,
 {
 	*stdio = (struct stdio){.parent_fd = -1,
 				.output_fd = terminal_fd >= 0 ? terminal_fd : STDOUT_FILENO,
-				.mcp = {.config = config}};
+				.mcp = {.config = config, .tools = mcp_tools},
+				.channel = {.send = send_message, .ctx = stdio}};
 	lines_init(&stdio->lines, config_message_max(config));
 	stdio->input_is_socket = is_socket(STDIN_FILENO);
 	stdio->output_is_socket = is_socket(STDOUT_FILENO);
-	stdio->base = make_base();
-	stdio->session = session_new(send_message, stdio);
+	stdio->base = loop_new_for_files();
+	stdio->session = session_new();
 	if (stdio->base == NULL || stdio->session == NULL)
 		return -ENOMEM;
 	if (add_events(stdio) < 0)
@@ -414,12 +398,13 @@ static int stdio_init(struct stdio *stdio, const struct config *config,
 static void stdio_clear(struct stdio *stdio)
 {
 	if (stdio->mcp.dispatch != NULL)
-		mcp_end(&stdio->mcp, stdio->session);
+		give_up(stdio);
 	dispatch_free(stdio->mcp.dispatch);
 	session_free(stdio->session);
 	for (int i = 0; i < N_EVENTS; i++)
 		if (stdio->events[i] != NULL)
 			event_free(stdio->events[i]);
+	loop_unwatch_signals(stdio->signals);
 	if (stdio->base != NULL)
 		event_base_free(stdio->base);
 	cleanup_fd(&stdio->parent_fd);

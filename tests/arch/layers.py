@@ -67,7 +67,7 @@ PRIVATE = (
     (r"linux/seccomp\.h", r"policy/.*|worker/notify\.c"),
     (r"seccomp.*\.h|sys/capability\.h|linux/capability\.h", r"policy/.*"),
     (r"netlink/.*|linux/r?t?netlink\.h", r"worker/loopback\.c|policy/confine_table\.c"),
-    (r"(cjson/)?cJSON\.h", r"supervisor/(rpc|mcp\w*|exec_\w*)\.[ch]"),
+    (r"(cjson/)?cJSON\.h", r"supervisor/(rpc|tool|mcp\w*|exec_\w*)\.[ch]"),
     (r"event2/.*|event\.h|ev\w+\.h", r"supervisor/.*"),
 )
 

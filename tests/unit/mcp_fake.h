@@ -43,7 +43,11 @@ struct fake {
 	struct dispatch dispatch;
 	struct mcp mcp;
 	struct session *session;
-	struct buf sent; /* messages, each with a newline behind it */
+	struct session *own; /* what mcp_handle is given for messages without a session */
+	struct channel channel;
+	struct mcp_envelope envelope;
+	enum answer kind; /* of the last message that was sent */
+	struct buf sent;  /* messages, each with a newline behind it */
 };
 
 static inline void fake_forget(struct dispatch *dispatch, const struct call *call)
@@ -81,10 +85,18 @@ size_t dispatch_place(const struct dispatch *dispatch, const struct call *call)
 	return call == dispatch->calls[0] ? 0 : 1;
 }
 
-static inline void fake_send(void *ctx, const char *text, size_t len)
+void dispatch_each(const struct dispatch *dispatch, void (*visit)(struct call *call, void *ctx),
+		   void *ctx)
+{
+	for (size_t i = 0; i < dispatch->count; i++)
+		visit(dispatch->calls[i], ctx);
+}
+
+static inline void fake_send(void *ctx, enum answer kind, const char *text, size_t len)
 {
 	struct fake *fake = ctx;
 
+	fake->kind = kind;
 	assert_null(memchr(text, '\n', len));
 	buf_add(&fake->sent, text, len);
 	buf_add_byte(&fake->sent, '\n');
@@ -96,10 +108,14 @@ static inline int fake_setup(void **state)
 
 	if (!fake)
 		return -1;
-	fake->mcp = (struct mcp){.config = &fake_config, .dispatch = &fake->dispatch};
-	fake->session = session_new(fake_send, fake);
+	fake->mcp = (struct mcp){
+		.config = &fake_config, .dispatch = &fake->dispatch, .tools = mcp_tools};
+	fake->channel = (struct channel){.send = fake_send, .ctx = fake};
+	fake->session = session_new();
+	fake->own = session_new();
+	fake->envelope = (struct mcp_envelope){.way = MCP_STDIO, .session = fake->session};
 	*state = fake;
-	return fake->session ? 0 : -1;
+	return fake->session && fake->own ? 0 : -1;
 }
 
 static inline int fake_teardown(void **state)
@@ -107,8 +123,11 @@ static inline int fake_teardown(void **state)
 	struct fake *fake = *state;
 
 	mcp_end(&fake->mcp, fake->session);
+	mcp_end(&fake->mcp, fake->own);
 	assert_int_equal(fake->dispatch.count, 0);
+	assert_int_equal(fake->channel.holds, 0);
 	session_free(fake->session);
+	session_free(fake->own);
 	buf_clear(&fake->sent);
 	free(fake);
 	return 0;
@@ -117,7 +136,7 @@ static inline int fake_teardown(void **state)
 static inline void fake_handle(struct fake *fake, const char *text)
 {
 	buf_reset(&fake->sent);
-	mcp_handle(&fake->mcp, fake->session, text, strlen(text));
+	mcp_handle(&fake->mcp, fake->own, &fake->channel, &fake->envelope, text, strlen(text));
 	buf_add_byte(&fake->sent, '\0');
 	fake->sent.len--;
 }

@@ -250,7 +250,7 @@ static void test_says_that_there_was_no_memory_for_a_message(void **state)
 	struct fake *fake = *state;
 
 	buf_reset(&fake->sent);
-	mcp_refuse_unread(fake->session);
+	mcp_refuse_unread(&fake->channel);
 	buf_add_byte(&fake->sent, '\0');
 	check_mentions(fake, "\"id\":null,\"error\":{\"code\":-32603,");
 	check_mentions(fake, "no memory");
@@ -270,7 +270,7 @@ static void check_long(struct fake *fake, const char *head, const char *tail, co
 	buf_add_string(&text, tail);
 	fake->mcp.config = &small;
 	buf_reset(&fake->sent);
-	mcp_handle(&fake->mcp, fake->session, text.data, text.len);
+	mcp_handle(&fake->mcp, fake->own, &fake->channel, &fake->envelope, text.data, text.len);
 	fake->mcp.config = &fake_config;
 	buf_add_byte(&fake->sent, '\0');
 	snprintf(wanted, sizeof(wanted), "\"id\":%s,\"error\":{\"code\":-32600,", id);

@@ -223,7 +223,7 @@ static void tick_after(struct fake *fake, uint64_t us)
 {
 	fake->dispatch.calls[0]->queued_us = clock_us() - us;
 	buf_reset(&fake->sent);
-	mcp_tick(fake->session);
+	mcp_tick(&fake->mcp);
 	buf_add_byte(&fake->sent, '\0');
 	fake->sent.len--;
 }
@@ -242,7 +242,7 @@ static void test_tells_progress_to_those_who_asked(void **state)
 	assert_int_equal(fake->sent.len, 0);
 	fake_end(fake, 0, "x");
 	buf_reset(&fake->sent);
-	mcp_tick(fake->session);
+	mcp_tick(&fake->mcp);
 	assert_int_equal(fake->sent.len, 0);
 }
 
@@ -308,6 +308,7 @@ static void test_end_cancels_what_is_in_flight(void **state)
 	check_silent(fake, CALL("1", "x", ""));
 	check_silent(fake, "[" CALL("2", "x", "") "," REQUEST("3", "ping", "") "]");
 	buf_reset(&fake->sent);
+	channel_mute(&fake->channel);
 	mcp_end(&fake->mcp, fake->session);
 	assert_int_equal(fake->dispatch.cancelled, 2);
 	assert_int_equal(fake->sent.len, 0);

@@ -1,0 +1,163 @@
+/* Unit tests of channel: sending, holding, and batches. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "supervisor/channel.h"
+
+/* What was sent, one message a line. */
+struct sent {
+	char text[512];
+	size_t len;
+	enum answer kind;
+	size_t done;
+};
+
+static void record(void *ctx, enum answer kind, const char *text, size_t len)
+{
+	struct sent *sent = ctx;
+
+	sent->kind = kind;
+
+	assert_true(sent->len + len + 1 < sizeof(sent->text));
+	memcpy(sent->text + sent->len, text, len);
+	sent->len += len;
+	sent->text[sent->len++] = '\n';
+	sent->text[sent->len] = '\0';
+}
+
+static void count_done(void *ctx)
+{
+	struct sent *sent = ctx;
+
+	sent->done++;
+}
+
+static void test_sends_at_once_without_a_batch(void **state)
+{
+	struct sent sent = {.len = 0};
+	struct channel channel = {.send = record, .ctx = &sent};
+
+	(void)state;
+	channel_answer(&channel, NULL, ANSWER_SERVED, "{}", 2);
+	assert_string_equal(sent.text, "{}\n");
+}
+
+static void test_sends_a_batch_when_its_last_hold_goes(void **state)
+{
+	struct sent sent = {.len = 0};
+	struct channel channel = {.send = record, .ctx = &sent};
+	struct batch *batch = batch_new(&channel);
+
+	(void)state;
+	channel_answer(&channel, batch, ANSWER_SERVED, "1", 1);
+	batch_hold(batch);
+	batch_release(batch);
+	assert_int_equal(sent.len, 0);
+	channel_answer(&channel, batch, ANSWER_SERVED, "{\"a\":2}", 7);
+	assert_int_equal(sent.len, 0);
+	batch_release(batch);
+	assert_string_equal(sent.text, "[1,{\"a\":2}]\n");
+}
+
+static void test_sends_nothing_for_an_empty_batch(void **state)
+{
+	struct sent sent = {.len = 0};
+	struct channel channel = {.send = record, .ctx = &sent};
+
+	(void)state;
+	batch_release(batch_new(&channel));
+	assert_int_equal(sent.len, 0);
+}
+
+#define LOST                                                                                       \
+	"{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32603,\"message\":\"out of "        \
+	"memory\"}}\n"
+
+static void test_sends_an_error_for_a_lost_answer(void **state)
+{
+	struct sent sent = {.len = 0};
+	struct channel channel = {.send = record, .ctx = &sent};
+
+	(void)state;
+	channel_lose_answer(&channel, NULL);
+	assert_string_equal(sent.text, LOST);
+}
+
+static void test_sends_one_error_for_a_batch_that_lacks_an_answer(void **state)
+{
+	struct sent sent = {.len = 0};
+	struct channel channel = {.send = record, .ctx = &sent};
+	struct batch *batch = batch_new(&channel);
+
+	(void)state;
+	channel_lose_answer(&channel, batch);
+	channel_answer(&channel, batch, ANSWER_SERVED, "2", 1);
+	assert_int_equal(sent.len, 0);
+	batch_release(batch);
+	assert_string_equal(sent.text, LOST);
+}
+
+static void test_tells_what_kind_a_message_is(void **state)
+{
+	struct sent sent = {.len = 0};
+	struct channel channel = {.send = record, .ctx = &sent};
+
+	(void)state;
+	channel_answer(&channel, NULL, ANSWER_NOT_FOUND, "{}", 2);
+	assert_int_equal(sent.kind, ANSWER_NOT_FOUND);
+	channel_answer(&channel, NULL, ANSWER_PROGRESS, "{}", 2);
+	assert_int_equal(sent.kind, ANSWER_PROGRESS);
+}
+
+static void test_is_done_when_its_last_hold_goes(void **state)
+{
+	struct sent sent = {.len = 0};
+	struct channel channel = {.send = record, .done = count_done, .ctx = &sent};
+	struct batch *batch;
+
+	(void)state;
+	channel_hold(&channel);
+	batch = batch_new(&channel);
+	channel_release(&channel);
+	assert_int_equal(sent.done, 0);
+	channel_answer(&channel, batch, ANSWER_SERVED, "1", 1);
+	batch_release(batch);
+	assert_string_equal(sent.text, "[1]\n");
+	assert_int_equal(sent.done, 1);
+}
+
+static void test_a_muted_channel_sends_nothing(void **state)
+{
+	struct sent sent = {.len = 0};
+	struct channel channel = {.send = record, .ctx = &sent};
+	struct batch *batch = batch_new(&channel);
+
+	(void)state;
+	channel_answer(&channel, batch, ANSWER_SERVED, "1", 1);
+	channel_mute(&channel);
+	channel_answer(&channel, NULL, ANSWER_SERVED, "2", 1);
+	batch_release(batch);
+	assert_int_equal(sent.len, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sends_at_once_without_a_batch),
+		cmocka_unit_test(test_sends_a_batch_when_its_last_hold_goes),
+		cmocka_unit_test(test_sends_nothing_for_an_empty_batch),
+		cmocka_unit_test(test_sends_an_error_for_a_lost_answer),
+		cmocka_unit_test(test_sends_one_error_for_a_batch_that_lacks_an_answer),
+		cmocka_unit_test(test_tells_what_kind_a_message_is),
+		cmocka_unit_test(test_is_done_when_its_last_hold_goes),
+		cmocka_unit_test(test_a_muted_channel_sends_nothing),
+	};
+
+	return cmocka_run_group_tests_name("channel", tests, NULL, NULL);
+}
