@@ -166,7 +166,7 @@ have-cmocka:
 $(TEST_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(ARCHIVES)
 	$(call link,$(SERVER_LIBS) $(WORKER_LIBS) -lcmocka)
 
-$(FAKE_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/fake/%.o $(BUILD)/libsupervisor.a $(BUILD)/libcommon.a
+$(FAKE_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/fake/%.o $(BUILD)/libsupervisor.a $(BUILD)/libpolicy.a $(BUILD)/libcommon.a
 	$(call link,$(SERVER_LIBS))
 
 # The product with other tools, for the conformance suite: tests/conformance/suite_server.c.

@@ -43,7 +43,7 @@ struct http {
 	struct connections *connections;
 	struct streamable *streamable; /* the transport: this */
 	struct sse *sse;	       /* or this */
-	bool started; /* a sandbox has stood */
+	bool started;		       /* a sandbox has stood */
 	bool draining;
 	uint64_t retried_ms; /* when a sandbox was asked for without a call */
 	uint64_t drained_ms; /* when draining ends at the latest */
@@ -111,9 +111,8 @@ static void serve_metrics(struct http *http, struct exchange *exchange)
 	if (refuse_unless_read(exchange))
 		return;
 	metrics_text(&out, &http->metrics, &now);
-	exchange_answer(exchange, out.error ? 500 : 200,
-			"text/plain; version=0.0.4; charset=utf-8", out.data,
-			out.error ? 0 : out.len);
+	exchange_answer(exchange, out.error ? 500 : 200, "text/plain; version=0.0.4; charset=utf-8",
+			out.data, out.error ? 0 : out.len);
 }
 
 typedef void (*serve)(struct http *http, struct exchange *exchange);
@@ -196,8 +195,7 @@ static void drain(struct http *http)
 {
 	http->draining = true;
 	http->drained_ms = clock_ms() + (uint64_t)http->spec->config->drain_s * 1000;
-	log_event(LOG_INFO, "http.drain",
-		  LOG_U64("pending", dispatch_pending(http->mcp.dispatch)),
+	log_event(LOG_INFO, "http.drain", LOG_U64("pending", dispatch_pending(http->mcp.dispatch)),
 		  LOG_U64("connections", connections_count(http->connections)));
 	connections_stop(http->connections);
 	listen_close(http->spec->listeners);

@@ -64,10 +64,10 @@ static struct event_base *loop;
 __typeof__(dispatch_new) __real_dispatch_new, __wrap_dispatch_new;
 
 int __wrap_dispatch_new(struct event_base *base, const struct spawn_spec *spec,
-			struct dispatch **dispatch)
+			struct metrics *metrics, struct dispatch **dispatch)
 {
 	loop = base;
-	return __real_dispatch_new(base, spec, dispatch);
+	return __real_dispatch_new(base, spec, metrics, dispatch);
 }
 
 static void answer(const struct mcp_reply *reply, const char *result)
