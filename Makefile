@@ -25,7 +25,7 @@ HEADERS  := $(sort $(wildcard $(MODULES:=/*.h)))
 TESTS    := $(sort $(wildcard tests/unit/test_*.c))
 FAKES    := $(sort $(wildcard tests/fake/*.c))
 LEAVE_OUT := $(sort $(wildcard tests/leave_out/*.c))
-ALL_C    := $(SOURCES) $(TESTS) $(FAKES) $(wildcard tests/bench/*.c) $(LEAVE_OUT)
+ALL_C    := $(SOURCES) $(TESTS) $(FAKES) $(wildcard tests/bench/*.c tests/conformance/*.c) $(LEAVE_OUT)
 ALL_H    := $(HEADERS) $(wildcard tests/*/*.h)
 
 objects   = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
@@ -34,6 +34,7 @@ SERVER   := $(BUILD)/bin/mcp-exec
 WORKER   := $(BUILD)/libexec/mcp-exec/mcp-exec-worker
 TEST_BIN := $(TESTS:tests/unit/%.c=$(BUILD)/tests/%)
 FAKE_BIN := $(FAKES:tests/fake/%.c=$(BUILD)/tests/%)
+SUITE_SERVER := $(BUILD)/tests/suite_server
 
 # --- flags ----------------------------------------------------------------------------------------
 
@@ -55,6 +56,7 @@ LIBRARIES := libevent_core libcjson libnl-3.0 libnl-route-3.0 libseccomp libcap
 
 # The answers are kept in a makefile of their own, one for each compiler; make builds it first and starts again.
 empty :=
+comma := ,
 define newline
 
 
@@ -95,7 +97,7 @@ $(PROBED): Makefile
 all: $(SERVER) $(WORKER)
 	@echo "mcp-exec $(VERSION) is in $(SERVER): try \`make demo\`, or \`$(SERVER) check\` to see what protects a run here."
 
-everything: $(SERVER) $(WORKER) $(TEST_BIN) $(FAKE_BIN)
+everything: $(SERVER) $(WORKER) $(TEST_BIN) $(FAKE_BIN) $(SUITE_SERVER)
 
 # A change of compiler or flags builds everything again.
 .PHONY: FORCE
@@ -164,8 +166,13 @@ have-cmocka:
 $(TEST_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(ARCHIVES)
 	$(call link,$(SERVER_LIBS) $(WORKER_LIBS) -lcmocka)
 
-$(FAKE_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/fake/%.o $(BUILD)/libsupervisor.a $(BUILD)/libcommon.a
+$(FAKE_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/fake/%.o $(BUILD)/libsupervisor.a $(BUILD)/libpolicy.a $(BUILD)/libcommon.a
 	$(call link,$(SERVER_LIBS))
+
+# The product with other tools, for the conformance suite: tests/conformance/suite_server.c.
+$(SUITE_SERVER): $(call objects,supervisor/main.c tests/conformance/suite_server.c) \
+		$(BUILD)/libsupervisor.a $(BUILD)/libpolicy.a $(BUILD)/libcommon.a
+	$(call link,-Wl$(comma)--wrap=mcp_tools$(comma)--wrap=dispatch_new $(SERVER_LIBS))
 
 # The test build in which steps of set-up can be left out: the objects of the product, and calls that go round by
 # tests/leave_out. Nothing else depends on it, so that it is only made where it is asked for.

@@ -12,7 +12,7 @@ libraries="libevent_core libcjson libseccomp libcap libnl-3.0 libnl-route-3.0"
 # libblas3 is the reference BLAS; tests use it and OpenBLAS, whichever is the system's choice. mmdebstrap makes roots of
 # other releases.
 # python3-munkres keeps matplotlib's fonttools from asking for scipy, which brings a compiler.
-test="binutils clang libcmocka-dev cppcheck clang-tidy clang-format git util-linux xz-utils mandoc mmdebstrap
+test="binutils clang libcmocka-dev cppcheck clang-tidy clang-format git util-linux xz-utils mandoc mmdebstrap nginx
 	libopenblas0-pthread libblas3 liblapack3
 	python3-munkres python3-numpy python3-pandas python3-matplotlib python3-yaml python3-jinja2 python3-pil python3-prometheus-client"
 
@@ -45,6 +45,16 @@ refuse()
 	exit 1
 }
 
+# Debian starts nginx when it installs it, on port 80 of every address. The tests start one of their own.
+rest()
+{
+	if [ -d /run/systemd/system ]; then
+		$as_root systemctl disable --now nginx.service
+	else
+		$as_root service nginx stop || :
+	fi
+}
+
 install()
 {
 	list=$(missing "$1")
@@ -57,8 +67,9 @@ install()
 	fi
 	echo "installing:$list"
 	apt="$as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300"
-	$apt install -y --no-install-recommends $list && return 0
-	$apt update && $apt install -y --no-install-recommends $list
+	$apt install -y --no-install-recommends $list ||
+		{ $apt update && $apt install -y --no-install-recommends $list; }
+	case " $list " in *' nginx '*) rest ;; esac
 }
 
 case "${1:-}" in

@@ -29,7 +29,8 @@ struct connections_times {
 
 struct connections_spec {
 	struct event_base *base;
-	const struct listeners *listeners; /* non-blocking; stay open for as long as there are connections */
+	const struct listeners
+		*listeners; /* non-blocking; stay open for as long as there are connections */
 	const struct access *access;
 	uint64_t body_max; /* bytes of one request's content; 413 beyond */
 	uint32_t max_connections;

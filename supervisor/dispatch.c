@@ -277,6 +277,11 @@ const struct outcome *dispatch_trouble(const struct dispatch *dispatch)
 	return dispatch->in_trouble ? &dispatch->trouble : NULL;
 }
 
+void dispatch_retry(struct dispatch *dispatch)
+{
+	worker_link_start(dispatch->link);
+}
+
 bool dispatch_has_stood(const struct dispatch *dispatch)
 {
 	return dispatch->has_stood;

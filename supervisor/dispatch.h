@@ -49,8 +49,9 @@ size_t dispatch_queue_length(const struct dispatch *dispatch);
 bool dispatch_is_running(const struct dispatch *dispatch);
 
 /* Why no sandbox can be had (OUTCOME_FAILED), from the attempt that failed until a worker is ready again: it is a call
- * that makes the next attempt. NULL: one is there or on its way. */
+ * that makes the next attempt, or dispatch_retry. NULL: one is there or on its way. */
 const struct outcome *dispatch_trouble(const struct dispatch *dispatch);
+void dispatch_retry(struct dispatch *dispatch);
 
 /* Whether a worker has been ready at all. */
 bool dispatch_has_stood(const struct dispatch *dispatch);

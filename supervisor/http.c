@@ -30,6 +30,8 @@
 #define TICK_MS 500
 /* Until it is known whether there are sandboxes, and while the end is waited for. */
 #define SHORT_TICK_MS 50
+/* While no sandbox can be had, /healthz says so, and a balancer that believes it sends no call that would try again. */
+#define RETRY_MS 5000
 
 struct http {
 	const struct http_spec *spec;
@@ -41,8 +43,9 @@ struct http {
 	struct connections *connections;
 	struct streamable *streamable; /* the transport: this */
 	struct sse *sse;	       /* or this */
-	bool started; /* a sandbox has stood */
+	bool started;		       /* a sandbox has stood */
 	bool draining;
+	uint64_t retried_ms; /* when a sandbox was asked for without a call */
 	uint64_t drained_ms; /* when draining ends at the latest */
 	bool leaving;	     /* at once */
 	int exit_code;
@@ -108,9 +111,8 @@ static void serve_metrics(struct http *http, struct exchange *exchange)
 	if (refuse_unless_read(exchange))
 		return;
 	metrics_text(&out, &http->metrics, &now);
-	exchange_answer(exchange, out.error ? 500 : 200,
-			"text/plain; version=0.0.4; charset=utf-8", out.data,
-			out.error ? 0 : out.len);
+	exchange_answer(exchange, out.error ? 500 : 200, "text/plain; version=0.0.4; charset=utf-8",
+			out.data, out.error ? 0 : out.len);
 }
 
 typedef void (*serve)(struct http *http, struct exchange *exchange);
@@ -193,8 +195,7 @@ static void drain(struct http *http)
 {
 	http->draining = true;
 	http->drained_ms = clock_ms() + (uint64_t)http->spec->config->drain_s * 1000;
-	log_event(LOG_INFO, "http.drain",
-		  LOG_U64("pending", dispatch_pending(http->mcp.dispatch)),
+	log_event(LOG_INFO, "http.drain", LOG_U64("pending", dispatch_pending(http->mcp.dispatch)),
 		  LOG_U64("connections", connections_count(http->connections)));
 	connections_stop(http->connections);
 	listen_close(http->spec->listeners);
@@ -239,6 +240,16 @@ static void look_for_sandbox(struct http *http)
 	http->leaving = true;
 }
 
+static void retry_sandbox(struct http *http)
+{
+	uint64_t now = clock_ms();
+
+	if (now < http->retried_ms + RETRY_MS)
+		return;
+	http->retried_ms = now;
+	dispatch_retry(http->mcp.dispatch);
+}
+
 static void look_for_end(struct http *http)
 {
 	if (http->sse)
@@ -257,6 +268,8 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 	(void)what;
 	if (!http->started && !http->draining)
 		look_for_sandbox(http);
+	else if (dispatch_trouble(http->mcp.dispatch))
+		retry_sandbox(http);
 	mcp_tick(&http->mcp);
 	if (http->streamable)
 		streamable_tick(http->streamable);

@@ -198,8 +198,8 @@ static int open_doors(struct resources *resources, const struct beginning *begin
 		return complain(sentence, EXIT_BAD_CONFIG);
 	if (r < 0)
 		return fail("The lists of origins and hosts cannot be kept", r);
-	r = listen_open(&resources->listeners, config, secret_present(), begin->handed_over, sentence,
-			sizeof(sentence));
+	r = listen_open(&resources->listeners, config, secret_present(), begin->handed_over,
+			sentence, sizeof(sentence));
 	if (r < 0)
 		return complain(sentence, r == -EINVAL ? EXIT_BAD_CONFIG : EXIT_NO_ADDRESS);
 	return 0;

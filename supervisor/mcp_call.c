@@ -130,7 +130,8 @@ static void call_exec(const struct mcp_request *request)
 		return;
 	}
 	call_free(call);
-	metrics_refused(request->mcp->metrics);
+	if (err == -EINVAL)
+		metrics_refused(request->mcp->metrics);
 	log_event(LOG_INFO, "exec.refused", LOG_ERRNO("errno", err));
 	if (err == -EFBIG)
 		buf_add_string(&error,

@@ -140,7 +140,8 @@ static int settle_file(const struct source *source, char *error, size_t size)
 		return accept_token(source->name, error, size);
 	if (r == -EFBIG)
 		snprintf(error, size,
-			 "The token in %s is longer than 4095 bytes; is it the right file?",
+			 "The token in %s is longer than 4095 bytes; it must be a file with the "
+			 "token alone.",
 			 source->name);
 	else
 		snprintf(error, size,

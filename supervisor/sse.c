@@ -11,8 +11,7 @@
 #include "supervisor/sessions.h"
 
 #define JSON "application/json"
-#define NO_SESSION                                                                                 \
-	"Session not found: GET /sse opens one, and its first event says where to POST"
+#define NO_SESSION "Session not found: GET /sse opens one, and its first event says where to POST"
 /* A client that sends messages and does not read its answers is ended. */
 #define UNREAD_BYTES ((size_t)16 * 1024 * 1024)
 
@@ -22,7 +21,8 @@ struct stream {
 	struct exchange *exchange;
 	struct session *session;
 	struct channel channel;
-	struct exchange *post; /* the POST whose message is being handled; NULL: none, or answered */
+	struct exchange
+		*post; /* the POST whose message is being handled; NULL: none, or answered */
 	char id[SESSION_ID_DIGITS + 1];
 };
 

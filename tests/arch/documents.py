@@ -67,6 +67,11 @@ def help_settings(text):
     return SETTING.findall(text)
 
 
+def known_variables(text):
+    """Every variable in --help; one has no flag."""
+    return re.findall(r"^ +(?:--\S+|\(environment only\)) +(MCP_EXEC_[A-Z_]+) ", text, re.M)
+
+
 def spellings(default):
     """How a default may be written: as it is, or in MiB."""
     found = [default]
@@ -110,7 +115,7 @@ def documents_name_every_setting_with_its_default(tree):
 
 @rule(dict(EXAMPLE, **{"README.md": "`MCP_EXEC_MAX_QUEU` and `MCP_EXEC_PYTHON`\n"}), make=lambda folder: None)
 def documents_name_no_setting_that_is_not_there(tree):
-    known = [variable for _, variable, _ in help_settings(tree.help_text())]
+    known = known_variables(tree.help_text())
     for path in TEXTS:
         for name in sorted(set(re.findall(r"\bMCP_EXEC_[A-Z_]+[A-Z]\b", tree.text(path)))):
             if name not in known:

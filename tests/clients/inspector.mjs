@@ -2,14 +2,17 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { args, assertConforms, command, test } from './check.mjs';
+import { assertConforms, label, server, test } from './check.mjs';
 
 const inspector = fileURLToPath(new URL('node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js',
   import.meta.url));
 
+const target = server.kind === 'stdio' ? [server.command, ...server.args] : [server.url.href, '--transport', server.kind,
+  ...Object.entries(server.headers).flatMap(([name, value]) => ['--header', `${name}: ${value}`])];
+
 // Runs the Inspector once. Gives its exit code, the result it printed, and all it printed as text.
 function inspect(era, ...more) {
-  const argv = [inspector, '--cli', command, ...args, '--protocol-era', era, '--format', 'json', '-q', ...more];
+  const argv = [inspector, '--cli', ...target, '--protocol-era', era, '--format', 'json', '-q', ...more];
   return new Promise((done) => {
     execFile(process.execPath, argv, { timeout: 25000 }, (error, stdout, stderr) => {
       let value;
@@ -22,26 +25,27 @@ function inspect(era, ...more) {
 const call = (a) => ['--method', 'tools/call', '--tool-name', 'exec', '--tool-args-json', JSON.stringify(a)];
 
 async function examine(era) {
+  const name = label(`inspector ${era}`);
   let tool;
-  await test(`inspector ${era} lists the tool`, async () => {
-    const { code, value, text } = await inspect(era, '--method', 'tools/list');
+  await test(`${name} lists the tool`, async () => {
+    const { code, value, text } = await inspect(era, '--method', 'tools/list', '--strict');
     assert.equal(code, 0, text);
     [tool] = value.tools;
     assert.equal(tool.name, 'exec');
   });
-  await test(`inspector ${era} calls it`, async () => {
+  await test(`${name} calls it`, async () => {
     const { code, value, text } = await inspect(era, ...call({ code: 'print(2 + 2)' }));
     assert.equal(code, 0, text);
     assert.equal(value.structuredContent.stdout, '4\n');
     assertConforms(tool.outputSchema, value.structuredContent);
   });
-  await test(`inspector ${era} shows a tool error`, async () => {
+  await test(`${name} shows a tool error`, async () => {
     const { code, value, text } = await inspect(era, ...call({ code: ' ' }));
     assert.notEqual(code, 0, text);
     assert.equal(value.isError, true, text);
     assert.match(value.content[0].text, /code/);
   });
-  await test(`inspector ${era} refuses an unknown tool`, async () => {
+  await test(`${name} refuses an unknown tool`, async () => {
     const { code, text } = await inspect(era, '--method', 'tools/call', '--tool-name', 'no_such_tool');
     assert.notEqual(code, 0, text);
     assert.match(text, /no_such_tool/);
@@ -49,4 +53,4 @@ async function examine(era) {
 }
 
 // Two at a time: most of the time of each is the start of Node.
-await Promise.all(['legacy', 'modern'].map(examine));
+await Promise.all((server.kind === 'sse' ? ['legacy'] : ['legacy', 'modern']).map(examine));

@@ -2,7 +2,7 @@
 // official SDKs' own stdio servers answer (v1 1.32.2 and v2 2.4.0, tried with the same lines).
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { args, command, test } from './check.mjs';
+import { server, test } from './check.mjs';
 
 const META = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -73,13 +73,13 @@ function summary(line) {
 // Sends the lines and the end of input. Gives the answers and the exit code.
 function converse(lines) {
   return new Promise((done) => {
-    const server = spawn(command, args, { stdio: ['pipe', 'pipe', 'ignore'] });
+    const child = spawn(server.command, server.args, { stdio: ['pipe', 'pipe', 'ignore'] });
     let out = '';
-    server.stdout.on('data', (data) => { out += data; });
-    server.stdin.on('error', () => {});
-    server.stdin.end(lines.map((line) => `${line}\n`).join(''));
-    const timer = setTimeout(() => server.kill('SIGKILL'), 10000);
-    server.on('close', (code) => {
+    child.stdout.on('data', (data) => { out += data; });
+    child.stdin.on('error', () => {});
+    child.stdin.end(lines.map((line) => `${line}\n`).join(''));
+    const timer = setTimeout(() => child.kill('SIGKILL'), 10000);
+    child.on('close', (code) => {
       clearTimeout(timer);
       done({ code, answers: out.split('\n').filter(Boolean).map(summary) });
     });

@@ -1,21 +1,33 @@
-// The TypeScript SDK, second generation, in its three ways to choose an era.
+// The TypeScript SDK, second generation, in its three ways to choose an era; over SSE there is only the legacy one.
 import assert from 'node:assert/strict';
-import { Client } from '@modelcontextprotocol/client';
+import { Client, SSEClientTransport, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { args, close, command, exercise, test } from './check.mjs';
+import { close, exercise, label, refuse, server, terminate, test } from './check.mjs';
 
-for (const [name, mode, version] of [
-  ['auto', 'auto', '2026-07-28'],
+const TRANSPORTS = { http: StreamableHTTPClientTransport, sse: SSEClientTransport };
+const MODES = [
   ['legacy', 'legacy', '2025-11-25'],
+  ['auto', 'auto', '2026-07-28'],
   ['pinned', { pin: '2026-07-28' }, '2026-07-28'],
-]) {
-  const label = `v2 ${name}`;
-  const client = new Client({ name: 'sdk-v2', version: '1' }, { versionNegotiation: { mode } });
-  await test(`${label} connects`, async () => {
-    await client.connect(new StdioClientTransport({ command, args, env: process.env, stderr: 'ignore' }));
+];
+
+function open(headers) {
+  if (server.kind !== 'stdio') return new TRANSPORTS[server.kind](server.url, { requestInit: { headers } });
+  return new StdioClientTransport({ command: server.command, args: server.args, env: process.env, stderr: 'ignore' });
+}
+
+for (const [word, mode, version] of server.kind === 'sse' ? MODES.slice(0, 1) : MODES) {
+  const name = label(`v2 ${word}`);
+  const start = () => new Client({ name: 'sdk-v2', version: '1' }, { versionNegotiation: { mode } });
+  const client = start();
+  const transport = open(server.headers);
+  await test(`${name} connects`, async () => {
+    await client.connect(transport);
     assert.equal(client.getNegotiatedProtocolVersion(), version);
     assert.equal(client.getServerVersion().name, 'mcp-exec');
   });
-  await exercise(label, client, (options) => [options]);
-  await close(label, client);
+  await exercise(name, client, (options) => [options]);
+  if (server.kind === 'http') await terminate(name, transport, mode === 'legacy');
+  await close(name, client);
+  await refuse(name, (headers) => start().connect(open(headers)));
 }

@@ -9,6 +9,7 @@ A case that needs what its target does not offer is not applicable there, and is
     environment   an instance can be started with these variables
     start     an instance can be started by another program, or in another directory
     processes the processes of the server can be looked at
+    listens   the server is reached by an address
     proc      runs have a /proc, which a container may refuse; found out by asking
 """
 import os
@@ -16,6 +17,8 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from mcp import BINARY, Server, descendants, unique  # noqa: E402
+
+from web import HttpServer, SseServer  # noqa: E402
 
 OFFERS = ("exec", "raw", "second", "host", "environment", "start", "processes")
 
@@ -102,6 +105,36 @@ class Stdio:
         for s in self._servers.values():
             s.__exit__()
         self._servers = {}
+
+
+class Http(Stdio):
+    """The server at an address on loopback. A raw message is the body of a request."""
+
+    name, starts = "http", HttpServer
+
+    def __init__(self):
+        super().__init__(None, set(OFFERS) - {"start"} | {"listens"})
+
+    def instance(self, env=None, **more):
+        return self.starts(env=env, **more)
+
+    def request(self, raw, timeout=20):
+        s = self.server()
+        return s.response(s.post(raw, timeout=timeout), timeout)
+
+
+class Sse(Http):
+    """The same over the older transport: what is accepted is answered on the stream, and what is refused at once."""
+
+    name, starts = "sse", SseServer
+
+    def request(self, raw, timeout=20):
+        s = self.server()
+        reply = s.post(raw, timeout=timeout)
+        return s.recv(timeout) if reply.status == 202 else reply.json()
+
+
+TARGETS = {target.name: target for target in (Stdio, Http, Sse)}
 
 
 def below(s):

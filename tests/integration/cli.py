@@ -18,7 +18,7 @@ USAGE, NO_INPUT, NO_SANDBOX, INTERNAL, BAD_CONFIG, TIMED_OUT = 64, 66, 69, 70, 7
 
 # variable: (default as --help shows it, a value that is refused, what is allowed as the sentence says it)
 SETTINGS = {
-    "MCP_EXEC_TRANSPORT": ("stdio", "pigeon", "stdio"),
+    "MCP_EXEC_TRANSPORT": ("stdio", "pigeon", "stdio|http|sse"),
     "MCP_EXEC_DEFAULT_TIMEOUT_S": ("30", "soon", "1"),
     "MCP_EXEC_MAX_TIMEOUT_S": ("300", "0", "1"),
     "MCP_EXEC_MAX_OUTPUT_BYTES": ("1048576", "1M", ""),
@@ -33,6 +33,14 @@ SETTINGS = {
     "MCP_EXEC_USER": ("65532", None, ""),
     "MCP_EXEC_TMP_BYTES": ("67108864", "0x100000", "1048576"),
     "MCP_EXEC_LOG_LEVEL": ("info", "loud", "debug"),
+    "MCP_EXEC_ADDR": ("8080", None, ""),
+    "MCP_EXEC_AUTH_TOKEN_FILE": ("", None, ""),
+    "MCP_EXEC_ALLOWED_ORIGINS": ("", None, ""),
+    "MCP_EXEC_ALLOWED_HOSTS": ("", None, ""),
+    "MCP_EXEC_MAX_CONNECTIONS": ("256", "0", "65536"),
+    "MCP_EXEC_MAX_SESSIONS": ("1024", "all", "65536"),
+    "MCP_EXEC_SESSION_IDLE_S": ("3600", "1h", "604800"),
+    "MCP_EXEC_DRAIN_S": ("25", "3601", "3600"),
 }
 REFUSED = [(variable, variable, row[1], row[2]) for variable, row in SETTINGS.items() if row[1]]
 
@@ -75,7 +83,7 @@ def test_help_lists_every_setting():
         matches(r"(?s)%s\b.{0,300}?%s" % (variable, re.escape(preset)), text)
     contains(text, "run", "check", "--version", "--help", "--print-policy")
     for variable in re.findall(r"MCP_EXEC_[A-Z_]+[A-Z]", text):
-        contains(text, flag(variable))
+        check(variable in SETTINGS or variable == "MCP_EXEC_AUTH_TOKEN", "no setting:", variable)
 
 
 @case("-h", ["-h"])
@@ -121,6 +129,7 @@ def test_bad_flag_value(variable, value, allowed):
 @case("run with a bad timeout", ["run", "--timeout", "soon", "/dev/null"])
 @case("run with half a second", ["run", "--timeout", "0.5", "/dev/null"])
 @case("run with a bad timeout and no file", ["run", "--timeout", "soon", "/nonexistent/program.py"])
+@case("the token as a flag", ["--auth-token", "x"])
 @case("check with an argument", ["check", "x"])
 @case("--print-policy with run", ["--print-policy", "run", "/dev/null"])
 @case("check with --print-policy", ["check", "--print-policy"])

@@ -204,7 +204,7 @@ def attack(world, names):
     """Cases of the escape suite, which starts servers of its own."""
     suite = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "escape", "run")
     who = [] if ROOT else world.who(False)
-    done = subprocess.run(who + [sys.executable, suite, "--json", "-j", "1"] + names, stdout=subprocess.PIPE)
+    done = subprocess.run(who + [sys.executable, suite, "--json", "--transport", "stdio", "-j", "1"] + names, stdout=subprocess.PIPE)
     for line in done.stdout.decode().splitlines():
         said = json.loads(line)
         refused = re.search(r"Nothing was run\. .*?\((\w+), E[A-Z]+\)", said["detail"])

@@ -181,8 +181,7 @@ WRAP(int, chdir, const char *path)
 	return left_out(STEP_working_directory) ? 0 : __real_chdir(path);
 }
 
-WRAP(void, secret_take, void)
+WRAP(enum secret_state, secret_take, void)
 {
-	if (!left_out(STEP_secret))
-		__real_secret_take();
+	return left_out(STEP_secret) ? SECRET_NONE : __real_secret_take();
 }

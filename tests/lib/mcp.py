@@ -81,7 +81,88 @@ def environment(extra=None):
     return {key: value for key, value in env.items() if value is not None}
 
 
-class Server:
+class Process:
+    """A server process that was started, as one sees it from outside; stderr is kept in a file."""
+
+    def __init__(self, command, env, stdin, stdout=subprocess.DEVNULL, cwd=None):
+        self._stderr = tempfile.TemporaryFile()
+        self.process = subprocess.Popen(command, stdin=stdin, stdout=stdout, stderr=self._stderr, env=environment(env),
+                                        cwd=cwd)
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def stderr(self):
+        """Everything on stderr so far, as bytes."""
+        return os.pread(self._stderr.fileno(), 1 << 24, 0)
+
+    def wait_exit(self, timeout=WAIT_S):
+        """The exit code; negative for a signal."""
+        try:
+            return self.process.wait(timeout * PATIENCE)
+        except subprocess.TimeoutExpired:
+            raise Timeout("the server is still there after %.1f s" % timeout)
+
+    def kill(self, number=signal.SIGKILL):
+        self.process.send_signal(number)
+
+    def worker(self, timeout=5):
+        """The pid of the worker, waiting for it to be there."""
+        return until(lambda: next(iter(workers_of(self.pid)), None), timeout, "no worker")
+
+
+class Conversation:
+    """What a client says, on any transport: send(message) gives a message away, answer(id) waits for its response."""
+
+    _next_id = 1
+
+    def request(self, method, params=None, id=None, timeout=WAIT_S):
+        """Sends a request and returns its response."""
+        message = {"jsonrpc": "2.0", "id": self.new_id() if id is None else id, "method": method}
+        if params is not None:
+            message["params"] = params
+        self.send(message)
+        return self.answer(message["id"], timeout)
+
+    def notify(self, method, params=None):
+        message = {"jsonrpc": "2.0", "method": method}
+        if params is not None:
+            message["params"] = params
+        self.send(message)
+
+    def new_id(self):
+        self._next_id += 1
+        return self._next_id
+
+    def initialize(self, version=LATEST):
+        """The handshake of the legacy era. Returns the result."""
+        response = self.request("initialize", {"protocolVersion": version, "capabilities": {},
+                                               "clientInfo": {"name": "test", "version": "1"}})
+        self.notify("notifications/initialized")
+        return response["result"]
+
+    def start_exec(self, code, id=None, meta=None, **arguments):
+        """Sends a call and returns its id without waiting."""
+        id = self.new_id() if id is None else id
+        params = {"name": "exec", "arguments": dict({"code": code}, **arguments)}
+        if meta is not None:
+            params["_meta"] = meta
+        self.send({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+        return id
+
+    def exec(self, code, wait=WAIT_S, meta=None, **arguments):
+        """Runs a program and returns the result object of tools/call."""
+        response = self.answer(self.start_exec(code, meta=meta, **arguments), wait)
+        if "result" not in response:
+            raise AssertionError("tools/call gave %.300r" % response)
+        return response["result"]
+
+    def cancel(self, request_id):
+        self.notify("notifications/cancelled", {"requestId": request_id, "reason": "test"})
+
+
+class Server(Process, Conversation):
     """One server process. Leaving the with block closes its stdin and, after two seconds, kills it.
 
     wire: "pipe", or "socketpair" for stdin and stdout, as hosts on libuv do it. stdin: a file or descriptor instead.
@@ -92,9 +173,7 @@ class Server:
     def __init__(self, env=None, args=(), wire="pipe", stdin=None, through=(), cwd=None, command=None):
         self.inbox = []
         self._rest = b""
-        self._next_id = 1
         self._eof = False
-        self._stderr = tempfile.TemporaryFile()
         if stdin is not None:
             child_in, self._in = stdin, None
         elif wire == "socketpair":
@@ -108,8 +187,7 @@ class Server:
         else:
             self._out, child_out = os.pipe()
         try:
-            self.process = subprocess.Popen(list(through) + list(command or [BINARY]) + list(args), stdin=child_in,
-                                            stdout=child_out, stderr=self._stderr, env=environment(env), cwd=cwd)
+            super().__init__(list(through) + list(command or [BINARY]) + list(args), env, child_in, child_out, cwd)
         finally:
             for end in (child_in, child_out):
                 if end is not stdin:
@@ -130,10 +208,6 @@ class Server:
             self.process.wait(5)
         self.close_stdout()
         self._stderr.close()
-
-    @property
-    def pid(self):
-        return self.process.pid
 
     # What goes in.
 
@@ -237,72 +311,6 @@ class Server:
                 messages.append(self._message(deadline))
         except Closed:
             return messages
-
-    # Conversations.
-
-    def request(self, method, params=None, id=None, timeout=WAIT_S):
-        """Sends a request and returns its response."""
-        message = {"jsonrpc": "2.0", "id": self.new_id() if id is None else id, "method": method}
-        if params is not None:
-            message["params"] = params
-        self.send(message)
-        return self.answer(message["id"], timeout)
-
-    def notify(self, method, params=None):
-        message = {"jsonrpc": "2.0", "method": method}
-        if params is not None:
-            message["params"] = params
-        self.send(message)
-
-    def new_id(self):
-        self._next_id += 1
-        return self._next_id
-
-    def initialize(self, version=LATEST):
-        """The handshake of the legacy era. Returns the result."""
-        response = self.request("initialize", {"protocolVersion": version, "capabilities": {},
-                                               "clientInfo": {"name": "test", "version": "1"}})
-        self.notify("notifications/initialized")
-        return response["result"]
-
-    def start_exec(self, code, id=None, meta=None, **arguments):
-        """Sends a call and returns its id without waiting."""
-        id = self.new_id() if id is None else id
-        params = {"name": "exec", "arguments": dict({"code": code}, **arguments)}
-        if meta is not None:
-            params["_meta"] = meta
-        self.send({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
-        return id
-
-    def exec(self, code, wait=WAIT_S, meta=None, **arguments):
-        """Runs a program and returns the result object of tools/call."""
-        response = self.answer(self.start_exec(code, meta=meta, **arguments), wait)
-        if "result" not in response:
-            raise AssertionError("tools/call gave %.300r" % response)
-        return response["result"]
-
-    def cancel(self, request_id):
-        self.notify("notifications/cancelled", {"requestId": request_id, "reason": "test"})
-
-    # The process.
-
-    def stderr(self):
-        """Everything on stderr so far, as bytes."""
-        return os.pread(self._stderr.fileno(), 1 << 24, 0)
-
-    def wait_exit(self, timeout=WAIT_S):
-        """The exit code; negative for a signal."""
-        try:
-            return self.process.wait(timeout * PATIENCE)
-        except subprocess.TimeoutExpired:
-            raise Timeout("the server is still there after %.1f s" % timeout)
-
-    def kill(self, number=signal.SIGKILL):
-        self.process.send_signal(number)
-
-    def worker(self, timeout=5):
-        """The pid of the worker, waiting for it to be there."""
-        return until(lambda: next(iter(workers_of(self.pid)), None), timeout, "no worker")
 
 
 def run(args, input=b"", env=None, timeout=WAIT_S, **more):

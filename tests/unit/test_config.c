@@ -63,6 +63,14 @@ static void test_defaults_are_those_of_limits_h(void **state)
 	assert_int_equal(config.limits.cpus, MAX_CPUS);
 	assert_int_equal(config.limits.max_cpu_s, MAX_TIMEOUT_S);
 	assert_int_equal(config.log_level, LOG_INFO);
+	assert_null(config.addr);
+	assert_null(config.auth_token_file);
+	assert_null(config.allowed_origins);
+	assert_null(config.allowed_hosts);
+	assert_int_equal(config.max_connections, MAX_CONNECTIONS);
+	assert_int_equal(config.max_sessions, MAX_SESSIONS);
+	assert_int_equal(config.session_idle_s, SESSION_IDLE_S);
+	assert_int_equal(config.drain_s, DRAIN_S);
 	assert_false(config.timeout_lowered);
 }
 
@@ -160,10 +168,31 @@ static void test_names_the_choices(void **state)
 	(void)state;
 	assert_refused("MCP_EXEC_LOG_LEVEL", "loud", "error|warn|info|debug");
 	assert_refused("MCP_EXEC_LOG_LEVEL", "err", "error|warn|info|debug");
-	assert_refused("MCP_EXEC_TRANSPORT", "http", "not in this version yet");
-	assert_refused("MCP_EXEC_TRANSPORT", "sse", "not in this version yet");
-	assert_refused("MCP_EXEC_TRANSPORT", "tcp", "must be stdio");
-	assert_null(strstr(error, "yet"));
+	assert_refused("MCP_EXEC_TRANSPORT", "tcp", "must be stdio|http|sse");
+	assert_refused("MCP_EXEC_TRANSPORT", "HTTP", "must be stdio|http|sse");
+}
+
+static void test_transports_have_their_names(void **state)
+{
+	static const char *const names[] = {"stdio", "http", "sse"};
+	static const enum transport transports[] = {TRANSPORT_STDIO, TRANSPORT_HTTP, TRANSPORT_SSE};
+	struct config config;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		assert_int_equal(read_with(&config, "MCP_EXEC_TRANSPORT", names[i]), 0);
+		assert_int_equal(config.transport, transports[i]);
+		assert_string_equal(config_transport_name(config.transport), names[i]);
+	}
+}
+
+/* Whoever mixes up the two variables of the token does not find it in a log. */
+static void test_what_may_be_a_token_is_not_shown(void **state)
+{
+	(void)state;
+	assert_refused("MCP_EXEC_AUTH_TOKEN_FILE", "s3cret\n", "control characters");
+	assert_null(strstr(error, "s3cret"));
+	assert_refused("MCP_EXEC_AUTH_TOKEN_FILE", "/run/token\n", "/run/token");
 }
 
 static void test_refuses_control_characters(void **state)
@@ -210,7 +239,7 @@ static void test_flag_is_the_name_of_the_variable(void **state)
 		assert_ptr_equal(config_find_flag(setting->flag, strlen(setting->flag)), setting);
 		assert_true(strlen(setting->help) > 10);
 	}
-	assert_int_equal(i, 15);
+	assert_int_equal(i, 23);
 	assert_null(config_find_flag("cpu", 3));
 	assert_null(config_find_flag("cpuss", 5));
 }
@@ -234,6 +263,8 @@ int main(void)
 		cmocka_unit_test(test_refuses_numbers_outside_their_bounds),
 		cmocka_unit_test(test_default_timeout_is_lowered_to_the_maximum),
 		cmocka_unit_test(test_names_the_choices),
+		cmocka_unit_test(test_transports_have_their_names),
+		cmocka_unit_test(test_what_may_be_a_token_is_not_shown),
 		cmocka_unit_test(test_refuses_control_characters),
 		cmocka_unit_test(test_refuses_a_relative_interpreter_path),
 		cmocka_unit_test(test_long_values_are_shortened),

@@ -13,13 +13,18 @@
 
 static void test_reads_a_content_type(void **state)
 {
-	static const char *const good[] = {"application/json", "Application/JSON",
-					   "application/json;charset=utf-8",
-					   " application/json ; charset=\"utf-8\"",
-					   "application/json;"};
-	static const char *const bad[] = {
-		"", "application/jsonx", "application/json-rpc", "text/plain", "application",
-		"application/*", "*/*", "text/plain;application/json", "json"};
+	static const char *const good[] = {
+		"application/json", "Application/JSON", "application/json;charset=utf-8",
+		" application/json ; charset=\"utf-8\"", "application/json;"};
+	static const char *const bad[] = {"",
+					  "application/jsonx",
+					  "application/json-rpc",
+					  "text/plain",
+					  "application",
+					  "application/*",
+					  "*/*",
+					  "text/plain;application/json",
+					  "json"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)

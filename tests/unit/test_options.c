@@ -129,6 +129,17 @@ static void test_refuses_with_one_sentence(void **state)
 	assert_refused("check --print-policy", "\"--print-policy\"");
 }
 
+/* Nor is what was given shown. */
+static void test_the_token_has_no_flag(void **state)
+{
+	(void)state;
+	assert_refused("--auth-token s3cret", "MCP_EXEC_AUTH_TOKEN");
+	assert_refused("--auth-token=s3cret", "Every user of the machine can read a command line");
+	assert_null(strstr(error, "s3cret"));
+	assert_refused("--auth-tokens x", "There is no flag");
+	assert_null(strstr(error, "command line"));
+}
+
 static void test_help_and_version_win(void **state)
 {
 	static const char *const help[] = {"-h",	 "help",     "help run",
@@ -196,6 +207,8 @@ static void test_help_names_every_setting(void **state)
 		assert_non_null(strstr(text, setting->help));
 		assert_non_null(strstr(text, setting->preset));
 	}
+	assert_non_null(strstr(text, "(environment only)   MCP_EXEC_AUTH_TOKEN "));
+	assert_null(strstr(text, "--auth-token "));
 	free(text);
 }
 
@@ -207,6 +220,7 @@ int main(void)
 		cmocka_unit_test(test_a_flag_wins_over_its_variable),
 		cmocka_unit_test(test_commands_take_their_arguments),
 		cmocka_unit_test(test_refuses_with_one_sentence),
+		cmocka_unit_test(test_the_token_has_no_flag),
 		cmocka_unit_test(test_help_and_version_win),
 		cmocka_unit_test(test_an_unknown_command_gets_a_hint),
 		cmocka_unit_test(test_sentence_shows_no_control_characters),

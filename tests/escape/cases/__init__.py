@@ -1,7 +1,13 @@
 """All cases, by theme. An id is for good: other tests and documents name it."""
-from . import environment, files, honest, messages, network, output, privilege, processes, reports, resources
+import fnmatch
 
-THEMES = (network, files, environment, processes, privilege, resources, output, messages, honest, reports)
+from . import (environment, files, honest, messages, network, output, privilege, processes, reports, resources,
+               transport)
+
+THEMES = (network, files, environment, processes, privilege, resources, output, messages, honest, reports, transport)
 ALL = [case for theme in THEMES for case in theme.CASES]
 if len({case.id for case in ALL}) != len(ALL):
     raise ValueError("an id twice: %s" % sorted(case.id for case in ALL))
+for pattern, _ in transport.AGAIN:
+    if not fnmatch.filter([case.id for case in ALL], pattern):
+        raise ValueError("there is no case %s" % pattern)

@@ -1,0 +1,224 @@
+/* connections - the listeners, and who is connected. */
+#include "supervisor/connections.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/limits.h"
+#include "common/log.h"
+#include "supervisor/gate.h"
+
+/* Connections taken from one listener before others have their turn. */
+#define ACCEPT_AT_ONCE 16
+/* When descriptors or memory have run out, accept fails at once and the listener stays readable: without a pause the
+ * loop would spin. */
+#define PAUSE_MS 100
+
+struct acceptor {
+	struct connections *connections;
+	struct event *event;
+	enum access_place place;
+};
+
+/*** Room ***/
+
+/* How well a connection can do without being: the larger, the better. 0: it has a request. */
+static int spareness(const struct gate *gate)
+{
+	if (gate->state == GATE_LINGER)
+		return 3;
+	if (gate->state == GATE_HEAD && !gate->judged)
+		return 2;
+	if (gate->state == GATE_HEAD && gate->in.len == 0)
+		return 1;
+	return 0;
+}
+
+/* Closes the oldest of those that can be spared best: slow peers without a request do not lock others out. Returns
+ * false when none can be spared. */
+static bool make_room(struct connections *connections)
+{
+	struct gate *gate, *spare = NULL;
+
+	TAILQ_FOREACH(gate, &connections->gates, link)
+	{
+		if (spareness(gate) > (spare ? spareness(spare) : 0))
+			spare = gate;
+	}
+	if (spare)
+		gate_free(spare);
+	return spare != NULL;
+}
+
+/*** Accepting ***/
+
+static void take_connection(struct connections *connections, int fd, enum access_place place)
+{
+	const size_t max = connections->spec.max_connections;
+	struct gate *gate;
+	bool room;
+
+	while (connections->count >= max && make_room(connections))
+		continue;
+	room = connections->count < max;
+	if (!room)
+		log_event(LOG_DEBUG, "http.full", LOG_U64("connections", connections->count));
+	gate = gate_new(connections, fd, place);
+	if (gate && !room)
+		gate_refuse(gate, 503, "too many connections");
+	if (gate)
+		gate_step(gate);
+}
+
+static void pause_accepting(struct connections *connections, int error)
+{
+	const struct timeval wait = {.tv_usec = PAUSE_MS * 1000};
+
+	log_event(LOG_WARN, "http.accept", LOG_ERRNO("errno", error));
+	for (size_t i = 0; i < connections->spec.listeners->count; i++)
+		event_del(connections->acceptors[i].event);
+	evtimer_add(connections->resume, &wait);
+}
+
+static void on_accept(evutil_socket_t fd, short what, void *ctx)
+{
+	struct acceptor *acceptor = ctx;
+
+	(void)what;
+	for (int i = 0; i < ACCEPT_AT_ONCE; i++) {
+		int peer = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (peer >= 0)
+			take_connection(acceptor->connections, peer, acceptor->place);
+		else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+			pause_accepting(acceptor->connections, errno);
+		if (peer < 0)
+			return;
+	}
+}
+
+static int accept_all(struct connections *connections)
+{
+	for (size_t i = 0; i < connections->spec.listeners->count; i++)
+		if (event_add(connections->acceptors[i].event, NULL) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
+static void on_resume(evutil_socket_t fd, short what, void *ctx)
+{
+	struct connections *connections = ctx;
+
+	(void)fd;
+	(void)what;
+	if (!connections->stopping && accept_all(connections) < 0)
+		pause_accepting(connections, ENOMEM);
+}
+
+/*** Beginning and end ***/
+
+static enum access_place place_of(enum listener_kind kind)
+{
+	switch (kind) {
+	case LISTENER_LOOPBACK:
+		return ACCESS_LOOPBACK;
+	case LISTENER_UNIX:
+		return ACCESS_UNIX;
+	case LISTENER_OPEN:
+		break;
+	}
+	return ACCESS_OPEN;
+}
+
+static const struct connections_times usual_times = {
+	.head_ms = HTTP_HEAD_MS,
+	.request_ms = HTTP_REQUEST_MS,
+	.idle_ms = HTTP_IDLE_MS,
+	.stall_ms = HTTP_STALL_MS,
+	.keep_alive_ms = HTTP_KEEP_ALIVE_MS,
+};
+
+static int add_acceptors(struct connections *connections)
+{
+	const struct listeners *listeners = connections->spec.listeners;
+
+	connections->acceptors = calloc(listeners->count + 1, sizeof(*connections->acceptors));
+	connections->resume = evtimer_new(connections->spec.base, on_resume, connections);
+	if (!connections->acceptors || !connections->resume)
+		return -ENOMEM;
+	for (size_t i = 0; i < listeners->count; i++) {
+		struct acceptor *acceptor = &connections->acceptors[i];
+
+		acceptor->connections = connections;
+		acceptor->place = place_of(listeners->list[i].kind);
+		acceptor->event = event_new(connections->spec.base, listeners->list[i].fd,
+					    EV_READ | EV_PERSIST, on_accept, acceptor);
+		if (!acceptor->event)
+			return -ENOMEM;
+	}
+	return accept_all(connections);
+}
+
+int connections_new(const struct connections_spec *spec, struct connections **made)
+{
+	struct connections *connections = calloc(1, sizeof(*connections));
+
+	if (!connections)
+		return -ENOMEM;
+	connections->spec = *spec;
+	connections->times = spec->times ? *spec->times : usual_times;
+	TAILQ_INIT(&connections->gates);
+	if (add_acceptors(connections) < 0) {
+		connections_free(connections);
+		return -ENOMEM;
+	}
+	*made = connections;
+	return 0;
+}
+
+static void stop_accepting(struct connections *connections)
+{
+	for (size_t i = 0; connections->acceptors && i < connections->spec.listeners->count; i++)
+		if (connections->acceptors[i].event)
+			event_free(connections->acceptors[i].event);
+	free(connections->acceptors);
+	connections->acceptors = NULL;
+	if (connections->resume)
+		event_free(connections->resume);
+	connections->resume = NULL;
+}
+
+void connections_stop(struct connections *connections)
+{
+	struct gate *gate = TAILQ_FIRST(&connections->gates);
+
+	connections->stopping = true;
+	stop_accepting(connections);
+	while (gate) {
+		struct gate *next = TAILQ_NEXT(gate, link);
+
+		if (gate->state == GATE_HEAD && gate->in.len == 0)
+			gate_free(gate);
+		gate = next;
+	}
+}
+
+size_t connections_count(const struct connections *connections)
+{
+	return connections->count;
+}
+
+void connections_free(struct connections *connections)
+{
+	struct gate *gate;
+
+	if (!connections)
+		return;
+	while ((gate = TAILQ_FIRST(&connections->gates)) != NULL)
+		gate_free(gate);
+	stop_accepting(connections);
+	free(connections);
+}
