@@ -280,7 +280,7 @@ static void serve_delete(struct streamable *streamable, struct exchange *exchang
 		answer_error(exchange, 404, RPC_NO_SESSION, "Session not found");
 	} else {
 		end_session(session, streamable);
-		exchange_answer(exchange, 204, NULL, NULL, 0);
+		exchange_answer(exchange, 200, NULL, NULL, 0);
 	}
 }
 
