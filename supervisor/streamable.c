@@ -240,9 +240,11 @@ static void serve_post(struct streamable *streamable, struct exchange *exchange)
 	const char *accept = exchange_header(exchange, "Accept");
 	struct post *post;
 
-	if (!media_is(exchange_header(exchange, "Content-Type"), JSON)) {
+	if (!media_is(exchange_header(exchange, "Content-Type"), JSON) ||
+	    exchange_header(exchange, "Content-Encoding")) {
 		answer_error(exchange, 415, RPC_TRANSPORT_ERROR,
-			     "Unsupported Media Type: Content-Type must be application/json");
+			     "Unsupported Media Type: Content-Type must be application/json, "
+			     "without a Content-Encoding");
 		return;
 	}
 	if (!media_accepts(accept, JSON) && !media_accepts(accept, EVENTS)) {
