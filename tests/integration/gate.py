@@ -842,18 +842,18 @@ def is_refused(fake):
 
 def test_draining():
     with Fake() as fake:
-        with fake.connect() as idle, fake.connect() as pending, fake.connect() as begun:
+        with fake.connect() as idle, fake.connect() as pending, fake.connect() as head, fake.connect() as body:
             equal(idle.ask(post(b"x")).status, 200)
-            pending.send(post(b"pending", b"Do: slow 600\r\n"))
-            begun.send(post(b"begun")[:20])
+            pending.send(post(b"pending", b"Do: slow 600\r\n") + post(b"behind"))
+            head.send(post(b"head")[:20])
+            body.send(post(b"body")[:-1])
             until(lambda: fake.state()["served"] >= 3, 5)
             fake.process.send_signal(signal.SIGTERM)
             check(idle.at_end(), "kept")
             until(lambda: is_refused(fake), 5, "somebody is accepted")
-            begun.send(post(b"begun")[20:])
-            for peer in (begun, pending):
+            for peer, status in ((head, 503), (body, 503), (pending, 200)):
                 answer = peer.answer()
-                equal(answer.fields["connection"], "close")
+                equal((answer.status, answer.fields["connection"]), (status, "close"))
                 check(peer.at_end(), "kept")
         equal(fake.process.wait(WAIT), 0)
 
