@@ -285,7 +285,7 @@ compile_commands.json: Makefile $(SOURCES) $(HEADERS)
 
 # --- installation ---------------------------------------------------------------------------------
 
-MANUALS := $(wildcard packaging/man/*.[18])
+MANUALS := $(wildcard packaging/man/*.[178])
 manual_path = $(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(1)))/$(notdir $(1))
 
 .PHONY: install uninstall dist clean help

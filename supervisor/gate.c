@@ -250,13 +250,15 @@ static void begin_to_close(struct gate *gate)
 	gate->deadline_ms = clock_ms() + LINGER_MS;
 }
 
-void gate_next(struct gate *gate)
+/* Waits for the next request, or begins to close. */
+static void await_next(struct gate *gate)
 {
 	if (gate->closing || gate->connections->stopping || gate->broken) {
 		begin_to_close(gate);
 		return;
 	}
 	gate->state = GATE_HEAD;
+	gate->kept = true;
 	gate->begun = false;
 	gate->told = false;
 	gate->seen = 0;
@@ -267,7 +269,7 @@ static bool end_answer(struct gate *gate)
 {
 	if (unsent(gate) > 0 && !gate->broken)
 		return false;
-	gate_next(gate);
+	await_next(gate);
 	return true;
 }
 

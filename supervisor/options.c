@@ -330,7 +330,7 @@ void options_help(FILE *out)
 	fputs("mcp-exec " MCP_EXEC_VERSION
 	      " - an MCP server with one tool, exec: Python in a fresh sandbox per run\n\n"
 	      "  mcp-exec [FLAGS]                            serve an MCP client on stdin and "
-	      "stdout\n"
+	      "stdout, or many over HTTP\n"
 	      "  mcp-exec run FILE|- [--json] [--timeout N]  run one program in a sandbox\n"
 	      "  mcp-exec check [--strict]                   build a sandbox and show its walls\n"
 	      "  mcp-exec --print-policy                     show every rule of the sandbox\n"
