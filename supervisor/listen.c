@@ -266,7 +266,8 @@ void listen_log(const struct listeners *listeners, bool has_token)
 		const struct listener *listener = &listeners->list[i];
 
 		log_event(LOG_INFO, "http.listen", LOG_SETTING("addr", listener->name),
-			  LOG_STATIC("kind", kind_name(listener->kind)));
+			  LOG_STATIC("kind", kind_name(listener->kind)),
+			  LOG_STATIC("auth", has_token ? "token" : "none"));
 		if (has_token || listener->kind != LISTENER_OPEN)
 			continue;
 		log_event(LOG_WARN, "http.open", LOG_SETTING("addr", listener->name));
