@@ -189,7 +189,7 @@ def test_port_alone_is_every_address():
         equal(kind, "open")
         connects(socket.AF_INET, ("127.0.0.1", port_of(name)))
         if has_ipv6():
-            equal(name, "[::]:%d" % port_of(name))
+            equal(name, ":%d" % port_of(name))
             connects(socket.AF_INET6, ("::1", port_of(name)))
         check(b"event=http.open" not in s.stderr(), "a warning", s.stderr())
 
@@ -267,7 +267,7 @@ def test_log_says_whether_a_token_is_asked_for(env, want):
 
 def test_default_with_a_token_is_every_address():
     ipv6, names = listeners_in_own_net(None, MCP_EXEC_AUTH_TOKEN="t0ken")
-    equal(names, [(b"[::]:8080" if ipv6 else b"0.0.0.0:8080", b"open")])
+    equal(names, [(b":8080" if ipv6 else b"0.0.0.0:8080", b"open")])
 
 
 def test_port_below_1024():
