@@ -216,7 +216,7 @@ def test_progress(start):
     with start() as s:
         s.initialize()
         s.exec("pass")
-        for token, seconds in (("t", 2.2), (9007199254740993, 1.3), ("", 1.3)):
+        for token, seconds in (("t", 2.2), (9007199254740993, 1.7), ("", 1.7)):
             begun = time.monotonic()
             asked = s.start_exec("import time; time.sleep(%s); print(1)" % seconds, meta={"progressToken": token})
             equal(s.answer(asked)["result"]["structuredContent"]["stdout"], "1\n")
