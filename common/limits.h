@@ -79,7 +79,8 @@
 /* All bodies that are being received may together be as large as this many of the longest message: otherwise each
  * connection could hold one. 503 beyond. */
 #define HTTP_BODIES 4
-/* Connections at a time; the next is answered 503. One costs about 40 KiB and a descriptor. */
+/* Connections at a time. At the next one, the oldest that has no request is closed; when all have one, it is answered 503.
+ * One costs about 40 KiB and a descriptor. */
 #define MAX_CONNECTIONS 256
 #define CEILING_CONNECTIONS 65536
 /* Legacy clients that are remembered, and for how long after their last request. A client whose session is gone is

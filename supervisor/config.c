@@ -63,7 +63,7 @@ static const struct row rows[] = {
 	CHOICE("MCP_EXEC_LOG_LEVEL", "log-level", "error|warn|info|debug", "info", log_level,
 	       "what is written on stderr"),
 	TEXT("MCP_EXEC_ADDR", "addr", "", addr,
-	     "http, sse: :PORT, HOST:PORT or unix:/PATH, several too; not set: port 8080"),
+	     "http, sse: :PORT, HOST:PORT, unix:/PATH; not set: port 8080"),
 	TEXT("MCP_EXEC_AUTH_TOKEN_FILE", "auth-token-file", "", auth_token_file,
 	     "http, sse: a file with the token, or the name of a systemd credential"),
 	TEXT("MCP_EXEC_ALLOWED_ORIGINS", "allowed-origins", "", allowed_origins,

@@ -25,16 +25,17 @@ struct acceptor {
 
 /*** Room ***/
 
-/* How well a connection can do without being: the larger, the better. 0: it has a request. */
+/* How well a connection can do without being: the larger, the better. 0: not at all. Whoever has not shown that it may
+ * come in can hold no place for long, whatever it does. */
 static int spareness(const struct gate *gate)
 {
+	if (gate->exchange)
+		return 0;
 	if (gate->state == GATE_LINGER)
 		return 3;
-	if (gate->state == GATE_HEAD && !gate->judged)
+	if (!gate->trusted)
 		return 2;
-	if (gate->state == GATE_HEAD && gate->in.len == 0)
-		return 1;
-	return 0;
+	return gate->state == GATE_HEAD && gate->in.len == 0;
 }
 
 /* Closes the oldest of those that can be spared best: slow peers without a request do not lock others out. Returns
@@ -42,11 +43,13 @@ static int spareness(const struct gate *gate)
 static bool make_room(struct connections *connections)
 {
 	struct gate *gate, *spare = NULL;
+	int most = 0;
 
-	TAILQ_FOREACH(gate, &connections->gates, link)
-	{
-		if (spareness(gate) > (spare ? spareness(spare) : 0))
+	for (gate = TAILQ_FIRST(&connections->gates); gate; gate = TAILQ_NEXT(gate, link)) {
+		if (spareness(gate) > most) {
+			most = spareness(gate);
 			spare = gate;
+		}
 	}
 	if (spare)
 		gate_free(spare);
@@ -191,6 +194,12 @@ static void stop_accepting(struct connections *connections)
 	connections->resume = NULL;
 }
 
+static void refuse_at_once(struct gate *gate, const char *message)
+{
+	gate_refuse(gate, 503, message);
+	gate_step(gate);
+}
+
 void connections_stop(struct connections *connections)
 {
 	struct gate *gate = TAILQ_FIRST(&connections->gates);
@@ -202,6 +211,8 @@ void connections_stop(struct connections *connections)
 
 		if (gate->state == GATE_HEAD && gate->in.len == 0)
 			gate_free(gate);
+		else if (gate->state == GATE_HEAD || gate->state == GATE_BODY)
+			refuse_at_once(gate, "the server is shutting down");
 		gate = next;
 	}
 }

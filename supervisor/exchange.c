@@ -251,7 +251,7 @@ void exchange_write(struct gate *gate, const struct exchange *exchange, struct a
 	}
 	answer->close = gate->closing;
 	answer_head(&head, answer);
-	if (head.error)
+	if (head.error || (exchange && exchange->more.error))
 		gate->broken = true;
 	gate_write(gate,
 		   (const struct slice[]){{head.data, head.len}, {data, silent ? 0 : answer->len}},

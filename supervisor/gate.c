@@ -68,9 +68,16 @@ static void free_event(struct event *event)
 		event_free(event);
 }
 
-/* The events go first: they know the descriptor by its number. */
+static size_t unsent(const struct gate *gate)
+{
+	return evbuffer_get_length(gate->out);
+}
+
+/* Nothing can be sent any more, so nothing is kept for it. The events go first: they know the descriptor by its number. */
 static void close_socket(struct gate *gate)
 {
+	if (gate->out)
+		evbuffer_drain(gate->out, unsent(gate));
 	free_event(gate->readable);
 	free_event(gate->writable);
 	gate->readable = gate->writable = NULL;
@@ -97,11 +104,6 @@ void gate_free(struct gate *gate)
 }
 
 /*** Bytes ***/
-
-static size_t unsent(const struct gate *gate)
-{
-	return evbuffer_get_length(gate->out);
-}
 
 /* What may be read ahead of a request's turn: as much as a head may have. */
 static size_t room_ahead(const struct gate *gate)
@@ -250,13 +252,15 @@ static void begin_to_close(struct gate *gate)
 	gate->deadline_ms = clock_ms() + LINGER_MS;
 }
 
-void gate_next(struct gate *gate)
+/* Waits for the next request, or begins to close. */
+static void await_next(struct gate *gate)
 {
 	if (gate->closing || gate->connections->stopping || gate->broken) {
 		begin_to_close(gate);
 		return;
 	}
 	gate->state = GATE_HEAD;
+	gate->kept = true;
 	gate->begun = false;
 	gate->told = false;
 	gate->seen = 0;
@@ -267,7 +271,7 @@ static bool end_answer(struct gate *gate)
 {
 	if (unsent(gate) > 0 && !gate->broken)
 		return false;
-	gate_next(gate);
+	await_next(gate);
 	return true;
 }
 
@@ -312,8 +316,6 @@ static uint64_t next_due(const struct gate *gate)
 		return gate->deadline_ms;
 	case GATE_BUSY:
 	case GATE_ANSWER:
-		if (gate->broken)
-			break;
 		if (unsent(gate) > 0)
 			due = gate->moved_ms + gate->connections->times.stall_ms;
 		else if (gate->state == GATE_BUSY && gate->exchange->streaming)

@@ -44,13 +44,14 @@ struct gate {
 	struct event *readable, *writable, *timer;
 	bool reading, writing; /* these events are added */
 	uint64_t timer_ms;     /* when the timer fires; UINT64_MAX: never */
-	bool judged;	       /* a request of it was let in */
-	bool begun;	       /* bytes of the request that is awaited have come */
-	bool ended;	       /* the peer will send no more */
-	bool broken;	       /* no byte goes in or out any more */
-	bool told;	       /* the exchange knows that the peer is gone */
-	bool closing;	       /* after this answer */
-	bool stepping;	       /* gate_step is at work and will see what has changed */
+	bool trusted;  /* a request of it was let in, and not only to /healthz, where all may go */
+	bool kept;     /* it has had a request */
+	bool begun;    /* bytes of the request that is awaited have come */
+	bool ended;    /* the peer will send no more */
+	bool broken;   /* no byte goes in or out any more */
+	bool told;     /* the exchange knows that the peer is gone */
+	bool closing;  /* after this answer */
+	bool stepping; /* gate_step is at work and will see what has changed */
 	struct buf
 		in; /* what the peer has sent: a head, a content of known length, or what comes next */
 	size_t seen;		   /* of in, by head_end */
@@ -86,7 +87,7 @@ struct exchange {
 struct connections {
 	struct connections_spec spec;
 	struct connections_times times;
-	TAILQ_HEAD(, gate) gates; /* in the order they were accepted */
+	TAILQ_HEAD(gates, gate) gates; /* in the order they were accepted */
 	size_t count;
 	uint64_t bodies; /* bytes of content that are being received, announced ones included */
 	bool stopping;
@@ -109,8 +110,6 @@ void gate_write(struct gate *gate, const struct slice *parts, size_t n);
 /* The exchange has gone its way, and all of its answer was written; or, with abort, none of it will be. */
 void gate_answered(struct gate *gate);
 void gate_abort(struct gate *gate);
-/* Waits for the next request, or begins to close. */
-void gate_next(struct gate *gate);
 
 /*** gate_request.c: what the bytes mean ***/
 

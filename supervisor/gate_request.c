@@ -150,7 +150,7 @@ static void judge(struct gate *gate)
 			     &verdict)) {
 	case ACCESS_PASS:
 		exchange->origin = verdict.origin;
-		gate->judged = true;
+		gate->trusted |= strcmp(exchange_path(exchange), ACCESS_HEALTH_PATH) != 0;
 		begin_content(gate);
 		break;
 	case ACCESS_PREFLIGHT:
@@ -184,7 +184,7 @@ static void note_begin(struct gate *gate)
 	if (gate->begun || gate->in.len == 0)
 		return;
 	gate->begun = true;
-	if (!gate->judged)
+	if (!gate->kept)
 		return;
 	gate->begun_ms = clock_ms();
 	gate->deadline_ms = gate->begun_ms + gate->connections->times.head_ms;

@@ -1,10 +1,10 @@
 /* head - a strict reader of the head of an HTTP request: request line and fields (RFC 9112, RFC 9110). Pure.
  *
- * Written by hand for a reason: evhttp (libevent 2.1.12) cuts a header at a NUL, takes bare LF, "Name : value", folded
- * lines, "Content-Length: +2" and "Transfer-Encoding: gzip, chunked", reads what follows "Transfer-Encoding:<tab>chunked"
- * or the head of a HEAD request as the next request, keeps duplicates, and calls back only after the whole body. So each
- * head is judged here first, and evhttp then parses only what every HTTP parser reads in the same way. No recursion, no
- * allocation; never reads beyond len.
+ * Written by hand for a reason: the one library at hand, evhttp (libevent 2.1.12), cuts a header at a NUL, takes bare
+ * LF, "Name : value", folded lines, "Content-Length: +2" and "Transfer-Encoding: gzip, chunked", reads what follows
+ * "Transfer-Encoding:<tab>chunked" or the head of a HEAD request as the next request, keeps duplicates, and calls back
+ * only after the whole body. What is taken here every parser reads in the same way, so that a proxy in front of us sees
+ * the same request; a test compares with evhttp. No recursion, no allocation; never reads beyond len.
  */
 #ifndef SUPERVISOR_HEAD_H
 #define SUPERVISOR_HEAD_H

@@ -150,13 +150,6 @@ static serve find_route(const struct http *http, const char *path)
 	return NULL;
 }
 
-/* Of a program that wants to know; a browser that asks before it sends was answered by connections. */
-static void serve_options(struct exchange *exchange)
-{
-	exchange_set_header(exchange, "Allow", "GET, HEAD, POST, DELETE, OPTIONS");
-	exchange_answer(exchange, 204, NULL, NULL, 0);
-}
-
 static void refuse_drained(struct exchange *exchange)
 {
 	static const char text[] = "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32000,\"message\":"
@@ -174,8 +167,6 @@ static void on_exchange(struct exchange *exchange, void *ctx)
 	/* connections let only known paths in. */
 	if (!serve_it)
 		exchange_abort(exchange);
-	else if (exchange_method(exchange) == EXCHANGE_OPTIONS)
-		serve_options(exchange);
 	else if (http->draining && serve_it != serve_health)
 		refuse_drained(exchange);
 	else

@@ -29,12 +29,12 @@ static void set_port(struct sockaddr_storage *address, uint16_t port)
 
 static uint16_t get_port(int fd)
 {
-	struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
+	struct sockaddr_in6 address = {.sin6_port = 0};
 	socklen_t len = sizeof(address);
 
 	if (getsockname(fd, (struct sockaddr *)&address, &len) < 0)
 		return 0;
-	return ntohs(((struct sockaddr_in *)&address)->sin_port);
+	return ntohs(address.sin6_port);
 }
 
 static socklen_t size_of(const struct sockaddr_storage *address)

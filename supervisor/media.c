@@ -1,4 +1,4 @@
-/* media - reading lists of media types; evhttp leaves header fields as they are. */
+/* media - reading lists of media types. */
 #include "supervisor/media.h"
 
 #include <stddef.h>

@@ -330,7 +330,7 @@ void options_help(FILE *out)
 	fputs("mcp-exec " MCP_EXEC_VERSION
 	      " - an MCP server with one tool, exec: Python in a fresh sandbox per run\n\n"
 	      "  mcp-exec [FLAGS]                            serve an MCP client on stdin and "
-	      "stdout\n"
+	      "stdout, or many over HTTP\n"
 	      "  mcp-exec run FILE|- [--json] [--timeout N]  run one program in a sandbox\n"
 	      "  mcp-exec check [--strict]                   build a sandbox and show its walls\n"
 	      "  mcp-exec --print-policy                     show every rule of the sandbox\n"
@@ -345,8 +345,8 @@ void options_help(FILE *out)
 		"http, sse: the token that callers must bring");
 	fputs("\nExit codes of run: the program's own, 128+N when signal N ended it, 124 when it "
 	      "timed out,\n64 for bad usage, 66 when FILE cannot be read, 69 when there is no "
-	      "sandbox, 70 for a failure of\nour own. 78: a bad setting. check: 69 when runs are "
-	      "refused; "
-	      "with --strict, 1 when something is weaker.\n",
+	      "sandbox, 70 for a failure of\nour own. 78: a bad setting. http, sse: 71 when an "
+	      "address cannot be listened on. check: 69 when runs\nare refused; with --strict, 1 "
+	      "when something is weaker.\n",
 	      out);
 }

@@ -169,9 +169,11 @@ void sse_serve_message(struct sse *sse, struct exchange *exchange)
 		       "Bad Request: sessionId is missing in the query");
 	else if (!stream)
 		refuse(exchange, 404, RPC_NO_SESSION, NO_SESSION);
-	else if (!media_is(exchange_header(exchange, "Content-Type"), JSON))
+	else if (!media_is(exchange_header(exchange, "Content-Type"), JSON) ||
+		 exchange_header(exchange, "Content-Encoding"))
 		refuse(exchange, 415, RPC_TRANSPORT_ERROR,
-		       "Unsupported Media Type: Content-Type must be application/json");
+		       "Unsupported Media Type: Content-Type must be application/json, without a "
+		       "Content-Encoding");
 	else
 		handle(stream, exchange);
 }

@@ -240,9 +240,11 @@ static void serve_post(struct streamable *streamable, struct exchange *exchange)
 	const char *accept = exchange_header(exchange, "Accept");
 	struct post *post;
 
-	if (!media_is(exchange_header(exchange, "Content-Type"), JSON)) {
+	if (!media_is(exchange_header(exchange, "Content-Type"), JSON) ||
+	    exchange_header(exchange, "Content-Encoding")) {
 		answer_error(exchange, 415, RPC_TRANSPORT_ERROR,
-			     "Unsupported Media Type: Content-Type must be application/json");
+			     "Unsupported Media Type: Content-Type must be application/json, "
+			     "without a Content-Encoding");
 		return;
 	}
 	if (!media_accepts(accept, JSON) && !media_accepts(accept, EVENTS)) {
@@ -278,7 +280,7 @@ static void serve_delete(struct streamable *streamable, struct exchange *exchang
 		answer_error(exchange, 404, RPC_NO_SESSION, "Session not found");
 	} else {
 		end_session(session, streamable);
-		exchange_answer(exchange, 204, NULL, NULL, 0);
+		exchange_answer(exchange, 200, NULL, NULL, 0);
 	}
 }
 
@@ -329,9 +331,12 @@ size_t streamable_sessions(const struct streamable *streamable)
 	return sessions_count(streamable->sessions);
 }
 
-/* Its calls may belong to sessions of the table, which are ended first. */
+/* Its calls may belong to sessions of the table, which are ended first. A tool that still holds a channel then releases
+ * it to nobody. */
 void streamable_free(struct streamable *streamable)
 {
+	struct post *next;
+
 	if (!streamable)
 		return;
 	for (struct post *post = streamable->posts; post; post = post->next) {
@@ -340,12 +345,12 @@ void streamable_free(struct streamable *streamable)
 			exchange_abort(take_ptr(post->exchange));
 	}
 	sessions_free(streamable->sessions);
-	while (streamable->posts) {
-		struct post *post = streamable->posts;
-
-		channel_hold(&post->channel);
-		mcp_end(streamable->mcp, post->own);
-		channel_release(&post->channel);
+	for (struct post *post = streamable->posts; post; post = next) {
+		next = post->next;
+		post->channel.done = NULL;
+		if (post->own)
+			mcp_end(streamable->mcp, post->own);
+		post_free(post);
 	}
 	free(streamable);
 }

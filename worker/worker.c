@@ -252,6 +252,15 @@ static int open_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+/* It is the end of the link that ends us. systemd and shells send these to all of a group at once, while the supervisor
+ * still waits for the run that we have. */
+static void ignore_endings(void)
+{
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+}
+
 int worker_serve(int link, const struct inside *inside, uint32_t python_version)
 {
 	struct worker worker = {.link = link,
@@ -264,6 +273,7 @@ int worker_serve(int link, const struct inside *inside, uint32_t python_version)
 	/* Each builder exits on purpose: init is to become our child. */
 	if (worker.signals < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 		return 1;
+	ignore_endings();
 	build(&worker);
 	if (worker.sandbox.state == SANDBOX_REAPED)
 		give_up(&worker);

@@ -132,7 +132,7 @@ def readme_begins_with_the_test_command(tree):
 @rule({"packaging/man/a.1": ".TH A 1 2026-01-01\n.SH NAME\na \\- b\n.NONSENSE\n"})
 def manual_pages_are_well_formed(tree):
     folder = os.path.join(tree.root, "packaging/man")
-    pages = [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith((".1", ".8"))]
+    pages = [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith((".1", ".7", ".8"))]
     if not pages:
         yield "there is no manual page"
         return

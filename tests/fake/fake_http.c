@@ -9,8 +9,11 @@
  *   never         no answer; when the peer goes, so does the exchange
  *   keep N        the same as slow, but a peer that goes is tried to be answered
  *   stream N M    N events, one each M ms, and the end; of L bytes, when there is a third number L
+ *   hold N M L    the same as stream, but goes on when its peer goes
  *   big N         N bytes
  *   abort         the connection is closed
+ *   empty         202 and no content
+ *   close         echo, and the connection ends
  * GET /state: how many connections there are, and how many requests were served, went, and were kept.
  */
 #include <errno.h>
@@ -30,7 +33,9 @@
 #include "policy/confine.h"
 #include "supervisor/access.h"
 #include "supervisor/connections.h"
-#include "supervisor/harden.h"
+
+/* A stream waits while so many bytes of it were not taken. */
+#define UNSENT_MAX 1000000
 
 static const char *global_token = "";
 
@@ -70,7 +75,9 @@ static void on_time(evutil_socket_t fd, short what, void *ctx)
 	(void)fd;
 	(void)what;
 	if (job->events > 0) {
-		if (job->len > 0)
+		if (exchange_unsent(job->exchange) > UNSENT_MAX)
+			job->events++;
+		else if (job->len > 0)
 			exchange_event(job->exchange, "message", job->data, job->len);
 		else
 			exchange_event(job->exchange, "message", "{\"n\":1}", 7);
@@ -136,11 +143,12 @@ static void start_echo(struct fake *fake, struct exchange *exchange, unsigned lo
 }
 
 static void start_stream(struct fake *fake, struct exchange *exchange, unsigned long ms,
-			 unsigned long events, size_t len)
+			 unsigned long events, size_t len, bool keep)
 {
 	struct job *job = new_job(fake, exchange, ms, len);
 
 	job->events = events;
+	job->keep = keep;
 	memset(job->data, 'x', len);
 	exchange_stream(exchange);
 }
@@ -152,6 +160,12 @@ static void answer_echo(struct exchange *exchange)
 
 	exchange_body(exchange, &data, &len);
 	exchange_answer(exchange, 200, "application/json", data, len);
+}
+
+static void answer_and_close(struct exchange *exchange)
+{
+	exchange_set_close(exchange);
+	answer_echo(exchange);
 }
 
 static void answer_facts(struct exchange *exchange)
@@ -213,6 +227,8 @@ static void serve(struct exchange *exchange, void *ctx)
 		start_echo(fake, exchange, 0, false);
 	else if (strcmp(wish, "abort") == 0)
 		exchange_abort(exchange);
+	else if (strcmp(wish, "close") == 0)
+		answer_and_close(exchange);
 	else if (strcmp(wish, "empty") == 0)
 		exchange_answer(exchange, 202, NULL, NULL, 0);
 	else if (sscanf(wish, "slow %lu", &n) == 1)
@@ -220,7 +236,9 @@ static void serve(struct exchange *exchange, void *ctx)
 	else if (sscanf(wish, "keep %lu", &n) == 1)
 		start_echo(fake, exchange, n, true);
 	else if (sscanf(wish, "stream %lu %lu %lu", &n, &ms, &size) >= 2)
-		start_stream(fake, exchange, ms, n, size);
+		start_stream(fake, exchange, ms, n, size, false);
+	else if (sscanf(wish, "hold %lu %lu %lu", &n, &ms, &size) == 3)
+		start_stream(fake, exchange, ms, n, size, true);
 	else if (sscanf(wish, "big %lu", &n) == 1)
 		answer_big(exchange, n);
 	else
@@ -347,7 +365,7 @@ int main(int argc, char **argv)
 	global_token = setting(argv, "token", "");
 	access_spec.token_matches = *global_token ? is_token : NULL;
 	add_listeners(&fake, argv);
-	if (!fake.base || harden_early() < 0 ||
+	if (!fake.base || signal(SIGPIPE, SIG_IGN) == SIG_ERR ||
 	    access_new(&access_spec, &access, error, sizeof(error)) < 0)
 		abort();
 	spec.access = access;

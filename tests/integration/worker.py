@@ -236,6 +236,21 @@ def test_nothing_is_left(end, running):
         until(lambda: not named(name) and not marked(MARKER.encode()), 2, "nothing else is left")
 
 
+@case("SIGTERM", signal.SIGTERM)
+@case("SIGINT", signal.SIGINT)
+@case("SIGHUP", signal.SIGHUP)
+def test_a_signal_for_the_whole_group_does_not_end_a_run(number):
+    """It is the supervisor's to decide: the worker ends with its link."""
+    with server() as s:
+        call_id, name = start_named(s, stdin="x")
+        os.kill(s.worker(), number)
+        check(named(name), "the program is gone")
+        s.cancel(call_id)
+        worker = s.worker()
+        prints(s, "still here")
+        equal(s.worker(), worker, "the worker:")
+
+
 def test_end_while_the_worker_is_stopped():
     with server() as s:
         start_named(s)

@@ -42,7 +42,7 @@ static void test_takes_lists(void **state)
 {
 	static const char *const origins[] = {
 		NULL, "", " ,\t, ", "https://app.example.com",
-		",https://a,,http://b:8080 c+d-e.1://f\thttp://[::1],"};
+		",https://a,,http://b:8080 aAzZ+-.09://f\thttp://[::1],"};
 	static const char *const hosts[] = {
 		NULL, "", ", ", "a", "mcp.example.com, 192.0.2.7:8080 [2001:db8::7],[::1]:1\tb."};
 	char error[256];
@@ -70,6 +70,7 @@ static void test_refuses_what_is_no_origin(void **state)
 					  "app.example.com:443",
 					  "//a",
 					  "1a://b",
+					  "a_b://c",
 					  "https:a",
 					  "https://::1"};
 	char text[64];

@@ -47,11 +47,12 @@ static void test_cuts_hosts_and_ports(void **state)
 	(void)state;
 	assert_good("localhost", "localhost", AUTHORITY_NO_PORT);
 	assert_good("localhost.:8080", "localhost.", 8080);
-	assert_good("A-b_c~9.example:0", "A-b_c~9.example", 0);
+	assert_good("A-b_c~9.azAZ:0", "A-b_c~9.azAZ", 0);
 	assert_good("127.0.0.1:65535", "127.0.0.1", 65535);
 	assert_good("[::1]", "[::1]", AUTHORITY_NO_PORT);
 	assert_good("[2001:DB8::7]:00080", "[2001:DB8::7]", 80);
 	assert_good("[::ffff:192.0.2.1]:80", "[::ffff:192.0.2.1]", 80);
+	assert_good("%aF%Af%09", "%aF%Af%09", AUTHORITY_NO_PORT);
 	assert_good("%2Frun%2fa.sock", "%2Frun%2fa.sock", AUTHORITY_NO_PORT);
 }
 
@@ -100,6 +101,8 @@ static void test_refuses_what_is_read_in_two_ways(void **state)
 		"%%41",
 		"a\"",
 		"a|b",
+		"[0000:0000:0000:0000:0000:0000:0000:0000:00000]",
+		"[0000:0000:0000:0000:0000:0000:0000:0000:000000]",
 		"[0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0000]"};
 
 	(void)state;

@@ -84,6 +84,8 @@ static void test_reads_bodies(void **state)
 	assert_body("1\r\na\r\n2\r\nbc\r\n00\r\n\r\n", "abc");
 	assert_body("A\r\n0123456789\r\n000000000000000a\r\n0123456789\r\n0\r\n\r\n",
 		    "01234567890123456789");
+	assert_body("9\r\n012345678\r\nF\r\n0123456789abcde\r\nf\r\n0123456789abcde\r\n0\r\n\r\n",
+		    "0123456780123456789abcde0123456789abcde");
 	assert_body("5\r\n\r\n0\r\n\r\n0\r\n\r\n", "\r\n0\r\n");
 }
 

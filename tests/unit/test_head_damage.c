@@ -11,26 +11,7 @@
 
 #include "common/cleanup.h"
 #include "supervisor/head.h"
-
-static const char *const corpus[] = {
-	"POST /mcp?a=b HTTP/1.1\r\nHost: localhost:8080\r\nContent-Length: 12\r\n"
-	"X-MCP-AUTH: t0ken\r\nMcp-Name: =?base64?ZXhlYw==?=\r\n\r\n",
-	"POST http://localhost/mcp HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n"
-	"Authorization: Bearer t0ken\r\nExpect: 100-continue\r\n\r\n",
-	"OPTIONS /mcp HTTP/1.1\r\nHost: [::1]:80\r\nOrigin: http://localhost\r\n"
-	"Access-Control-Request-Method: POST\r\n\r\n",
-	"GET /healthz HTTP/1.0\r\nA:\r\nB: c \t d\t\r\n\r\n",
-};
-
-#define CORPUS (sizeof(corpus) / sizeof(corpus[0]))
-
-static uint32_t random_next(uint32_t *seed)
-{
-	*seed ^= *seed << 13;
-	*seed ^= *seed >> 17;
-	*seed ^= *seed << 5;
-	return *seed;
-}
+#include "tests/unit/head_good.h"
 
 /* Walks over the text and stands still where something else is read than head says. */
 struct walk {
@@ -144,8 +125,8 @@ static bool accepts(const char *text, size_t len, struct head *head, char **copy
 static void test_finds_the_end_in_whatever_pieces_it_comes(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < CORPUS; i++) {
-		size_t len = strlen(corpus[i]);
+	for (size_t i = 0; i < GOOD_HEADS; i++) {
+		size_t len = strlen(good_heads[i]);
 
 		for (size_t piece = 1; piece < len; piece++) {
 			size_t at = 0;
@@ -154,11 +135,11 @@ static void test_finds_the_end_in_whatever_pieces_it_comes(void **state)
 				_cleanup_free_ char *copy = malloc(have);
 
 				assert_non_null(copy);
-				memcpy(copy, corpus[i], have);
+				memcpy(copy, good_heads[i], have);
 				assert_int_equal(head_end(copy, have, &at), 0);
 				assert_int_equal(at, have);
 			}
-			assert_int_equal(head_end(corpus[i], len, &at), len);
+			assert_int_equal(head_end(good_heads[i], len, &at), len);
 		}
 	}
 }
@@ -185,8 +166,8 @@ static void test_finds_the_end_also_of_a_head_to_refuse(void **state)
 static void test_takes_no_part_of_a_head(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < CORPUS; i++) {
-		size_t len = strlen(corpus[i]);
+	for (size_t i = 0; i < GOOD_HEADS; i++) {
+		size_t len = strlen(good_heads[i]);
 
 		for (size_t cut = 0; cut <= len; cut++) {
 			_cleanup_free_ char *copy = malloc(cut ? cut : 1);
@@ -194,7 +175,7 @@ static void test_takes_no_part_of_a_head(void **state)
 			struct head head;
 
 			assert_non_null(copy);
-			memcpy(copy, corpus[i], cut);
+			memcpy(copy, good_heads[i], cut);
 			assert_int_equal(head_parse(copy, cut, &head, &reason),
 					 cut < len ? 400 : 0);
 		}
@@ -231,14 +212,14 @@ static void test_a_control_character_anywhere_is_refused(void **state)
 	char text[512];
 
 	(void)state;
-	for (size_t i = 0; i < CORPUS; i++) {
-		size_t len = strlen(corpus[i]);
+	for (size_t i = 0; i < GOOD_HEADS; i++) {
+		size_t len = strlen(good_heads[i]);
 
 		for (size_t n = 0; n < len * sizeof(bytes); n++) {
 			_cleanup_free_ char *copy = NULL;
 			struct head head;
 
-			memcpy(text, corpus[i], len);
+			memcpy(text, good_heads[i], len);
 			if (text[n / sizeof(bytes)] == bytes[n % sizeof(bytes)])
 				continue;
 			text[n / sizeof(bytes)] = bytes[n % sizeof(bytes)];
@@ -255,17 +236,17 @@ static void test_a_byte_beyond_ascii_is_data_in_values_and_refused_elsewhere(voi
 	size_t accepted = 0;
 
 	(void)state;
-	for (size_t i = 0; i < CORPUS; i++) {
+	for (size_t i = 0; i < GOOD_HEADS; i++) {
 		_cleanup_free_ char *good_copy = NULL;
-		size_t len = strlen(corpus[i]);
+		size_t len = strlen(good_heads[i]);
 		struct head good;
 
-		assert_true(accepts(corpus[i], len, &good, &good_copy));
+		assert_true(accepts(good_heads[i], len, &good, &good_copy));
 		for (size_t at = 0; at < len; at++) {
 			_cleanup_free_ char *copy = NULL;
 			struct head head;
 
-			memcpy(text, corpus[i], len);
+			memcpy(text, good_heads[i], len);
 			text[at] = '\x80';
 			if (!accepts(text, len, &head, &copy))
 				continue;
@@ -274,32 +255,6 @@ static void test_a_byte_beyond_ascii_is_data_in_values_and_refused_elsewhere(voi
 		}
 	}
 	assert_in_range(accepted, 50, 150);
-}
-
-static void damage(char *text, size_t *len, uint32_t *seed)
-{
-	static const char bytes[] = "\0\r\n\t :/?*,;=+-0129aA.[]@%#\x80\xff\x7f\x01";
-	size_t at = random_next(seed) % *len;
-
-	switch (random_next(seed) % 5) {
-	case 0:
-		text[at] = bytes[random_next(seed) % (sizeof(bytes) - 1)];
-		break;
-	case 1:
-		text[at] = (char)random_next(seed);
-		break;
-	case 2:
-		memmove(text + at, text + at + 1, *len - at - 1);
-		*len -= *len > 1 ? 1 : 0;
-		break;
-	case 3:
-		text[at] ^= 0x20;
-		break;
-	default:
-		memmove(text + at + 1, text + at, *len - at);
-		text[at] = text[random_next(seed) % *len];
-		*len += 1;
-	}
 }
 
 static void test_holds_for_damaged_heads(void **state)
@@ -311,12 +266,12 @@ static void test_holds_for_damaged_heads(void **state)
 	(void)state;
 	for (size_t i = 0; i < 40000; i++) {
 		_cleanup_free_ char *copy = NULL;
-		size_t len = strlen(corpus[i % CORPUS]);
+		size_t len = strlen(good_heads[i % GOOD_HEADS]);
 		struct head head;
 
-		memcpy(text, corpus[i % CORPUS], len);
+		memcpy(text, good_heads[i % GOOD_HEADS], len);
 		for (uint32_t n = random_next(&seed) % 4; n > 0; n--)
-			damage(text, &len, &seed);
+			head_damage(text, &len, &seed);
 		accepted += accepts(text, len, &head, &copy);
 	}
 	/* Both sides were met, or the test says little. */
