@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Answers that take their time: streams of events and what keeps them alive, progress, and the ways to give up."""
-import os
+import contextlib
 import time
 
-from _http import (JSON_ONLY, HttpClient, HttpServer, call, check, check_serves, end_shared, equal, gone, is_running,
-                   message, named, named_program, runs, shared, unique, until)
+from _http import (JSON_ONLY, HttpClient, HttpServer, call, check, check_serves, descriptors, end_shared, equal, gone,
+                   is_running, message, named, named_program, runs, shared, unique, until)
 from mcp import Server, cases, main, within
 from web import SseServer
 
@@ -132,14 +132,14 @@ def test_many_drops(headers):
     c = client("modern")
     check_serves(c)
     s = shared()
-    before = len(os.listdir("/proc/%d/fd" % s.pid))
+    before = descriptors(s)
     for i in range(40):
         connection = c.begin(call("import time; time.sleep(9)", id=i), headers)
         if i % 4:
             time.sleep(0.01 * (i % 4))
         connection.reset() if i % 2 else connection.close()
     check_serves(c)
-    until(lambda: len(os.listdir("/proc/%d/fd" % s.pid)) <= before + 1, 5, "descriptors are given back")
+    until(lambda: descriptors(s) <= before + 1, 5, "descriptors are given back")
 
 
 def test_a_peer_that_takes_nothing():
@@ -184,9 +184,9 @@ def test_a_comment_keeps_a_silent_stream_alive():
 
 # Progress.
 
-def progress(seen, token):
+def progress(seen, token, name):
     """Checks what progress must be, whatever brought it."""
-    check(seen, "there is none")
+    check(seen, name, "gives none")
     for m in seen:
         equal(m["method"], "notifications/progress")
         equal((m["params"]["progressToken"], type(m["params"]["progressToken"])), (token, type(token)))
@@ -195,54 +195,56 @@ def progress(seen, token):
     check(all(a < b for a, b in zip(values, values[1:])), "it does not rise:", values)
 
 
-def ask_stdio():
-    return Server()
+@contextlib.contextmanager
+def transports():
+    """A server of each transport, and of each era where it makes a difference: what takes its time is tried on all at
+    once."""
+    with Server() as stdio, HttpServer() as http, HttpServer(era="modern") as modern, SseServer() as sse:
+        servers = {"stdio": stdio, "http": http, "http modern": modern, "sse": sse}
+        for s in servers.values():
+            s.initialize()
+            s.exec("pass")
+        yield servers
 
 
-def ask_http():
-    return HttpServer()
+def on_all(servers, code, meta):
+    """Asks all for a run. Returns what each said before its answer."""
+    asked = {name: s.start_exec(code, meta=meta) for name, s in servers.items()}
+    for name, s in servers.items():
+        equal(s.answer(asked[name])["result"]["structuredContent"]["exit_code"], 0, name)
+    found = {name: [m for m in s.inbox if "method" in m] for name, s in servers.items()}
+    for s in servers.values():
+        s.inbox.clear()
+    return found
 
 
-def ask_modern():
-    return HttpServer(era="modern")
-
-
-TRANSPORTS = [("stdio", ask_stdio), ("http legacy", ask_http), ("http modern", ask_modern), ("sse", SseServer)]
-
-
-@cases(TRANSPORTS)
-def test_progress(start):
+@cases([("text", "t"), ("number", 9007199254740993), ("empty", "")])
+def test_progress(token):
     """First after about a second, rising, and none behind the answer; with a token of any allowed kind."""
-    with start() as s:
-        s.initialize()
-        s.exec("pass")
-        for token, seconds in (("t", 2.2), (9007199254740993, 1.7), ("", 1.7)):
-            begun = time.monotonic()
-            asked = s.start_exec("import time; time.sleep(%s); print(1)" % seconds, meta={"progressToken": token})
-            equal(s.answer(asked)["result"]["structuredContent"]["stdout"], "1\n")
-            within(time.monotonic() - begun, seconds, seconds + 2)
-            progress(s.inbox, token)
-            within(len(s.inbox), 1, 2, "notifications")
-            contents = " ".join(m["params"]["message"] for m in s.inbox)
-            check("run" in contents, "it does not say that it runs:", contents)
-            s.inbox.clear()
-        s.exec("import time; time.sleep(1.3)")
-        equal(s.inbox, [], "without a token")
+    with transports() as servers:
+        for name, seen in on_all(servers, "import time; time.sleep(2.2)", {"progressToken": token}).items():
+            progress(seen, token, name)
+            within(len(seen), 1, 2, "notifications by " + name)
+            contents = " ".join(m["params"]["message"] for m in seen)
+            check("run" in contents, name, "does not say that it runs:", contents)
 
 
-@cases(TRANSPORTS)
-def test_progress_of_what_waits(start):
-    """It says so, and at which place; then that it runs."""
-    with start() as s:
-        s.initialize()
-        first = s.start_exec("import time; time.sleep(1.6)")
-        asked = s.start_exec("import time; time.sleep(1.6)", meta={"progressToken": 1})
-        s.answer(asked)
-        seen = [m for m in s.inbox if "method" in m]
-        progress(seen, 1)
-        words = [m["params"]["message"] for m in seen]
-        check("queue" in words[0].lower() or "wait" in words[0].lower(), "it does not say that it waits:", words)
-        s.answer(first)
+def test_no_progress_without_a_token():
+    with transports() as servers:
+        for meta in (None, {}, {"x": 1}):
+            found = on_all(servers, "import time; time.sleep(1.7)", meta)
+            equal(found, {name: [] for name in servers})
+
+
+def test_progress_of_what_waits():
+    """It says so; then that it runs."""
+    with transports() as servers:
+        for s in servers.values():
+            s.start_exec("import time; time.sleep(1.6)")
+        for name, seen in on_all(servers, "import time; time.sleep(1.6)", {"progressToken": 1}).items():
+            progress(seen, 1, name)
+            words = seen[0]["params"]["message"].lower()
+            check("queue" in words or "wait" in words, name, "does not say that it waits:", words)
 
 
 def test_progress_comes_at_least_every_five_seconds():

@@ -5,7 +5,7 @@ import os
 import re
 import time
 
-from _http import (REQUEST, call, check, check_serves, equal, gone, initialize, is_running, message, meta,
+from _http import (REQUEST, call, check, check_serves, descriptors, equal, gone, initialize, is_running, message, meta,
                    named_program, unique, until)
 from mcp import LATEST, case, cases, main, within
 from web import SseClient, SseServer
@@ -212,14 +212,14 @@ def test_a_client_that_reads_nothing():
 
 def test_many_streams_that_come_and_go():
     s = shared()
-    before = len(os.listdir("/proc/%d/fd" % s.pid))
+    before = descriptors(s)
     for i in range(60):
         c = SseClient(s.address)
         c.open()
         if i % 3 == 0:
             c.start_exec("import time; time.sleep(9)")
         c.stream.connection.reset() if i % 2 else c.close()
-    until(lambda: len(os.listdir("/proc/%d/fd" % s.pid)) <= before + 1, 5, "descriptors are given back")
+    until(lambda: descriptors(s) <= before + 1, 5, "descriptors are given back")
     with client() as c:
         check_serves(c)
 
