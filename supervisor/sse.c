@@ -49,11 +49,11 @@ static void refuse_method(struct exchange *exchange, const char *allowed)
 /*** Streams ***/
 
 /* What is wrong with a message by itself is told to its POST: the stream is for answers to what could be read. */
-static void send_message(void *ctx, enum answer kind, const char *text, size_t len)
+static void send_message(void *ctx, enum channel_kind kind, const char *text, size_t len)
 {
 	struct stream *stream = ctx;
 
-	if (kind == ANSWER_REFUSED && stream->post)
+	if (kind == CHANNEL_REFUSED && stream->post)
 		exchange_answer(take_ptr(stream->post), 400, JSON, text, len);
 	else
 		exchange_event(stream->exchange, "message", text, len);

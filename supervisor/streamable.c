@@ -77,31 +77,31 @@ static void begin_session(struct post *post)
 	exchange_set_header(post->exchange, "Mcp-Session-Id", id);
 }
 
-static int status_of(enum answer kind)
+static int status_of(enum channel_kind kind)
 {
 	switch (kind) {
-	case ANSWER_REFUSED:
+	case CHANNEL_REFUSED:
 		return 400;
-	case ANSWER_NOT_FOUND:
+	case CHANNEL_NOT_FOUND:
 		return 404;
-	case ANSWER_SERVED:
-	case ANSWER_HANDSHAKE:
-	case ANSWER_PROGRESS:
+	case CHANNEL_SERVED:
+	case CHANNEL_HANDSHAKE:
+	case CHANNEL_PROGRESS:
 		break;
 	}
 	return 200;
 }
 
-static void send_message(void *ctx, enum answer kind, const char *text, size_t len)
+static void send_message(void *ctx, enum channel_kind kind, const char *text, size_t len)
 {
 	struct post *post = ctx;
 	int status = status_of(kind);
 
-	if (!post->exchange || (kind == ANSWER_PROGRESS && !post->takes_events))
+	if (!post->exchange || (kind == CHANNEL_PROGRESS && !post->takes_events))
 		return;
-	if (kind == ANSWER_HANDSHAKE)
+	if (kind == CHANNEL_HANDSHAKE)
 		begin_session(post);
-	if (kind == ANSWER_PROGRESS || (!post->takes_json && status == 200))
+	if (kind == CHANNEL_PROGRESS || (!post->takes_json && status == 200))
 		start_stream(post);
 	if (post->streaming)
 		exchange_event(post->exchange, "message", text, len);
