@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "supervisor/media.h"
+#include "supervisor/refusal.h"
 #include "supervisor/rpc.h"
 #include "supervisor/sessions.h"
 
@@ -31,20 +31,6 @@ struct sse {
 	struct stream *streams;
 	size_t count;
 };
-
-static void refuse(struct exchange *exchange, int status, int code, const char *message)
-{
-	_cleanup_(buf_clear) struct buf out = BUF_INIT;
-
-	rpc_error(&out, (struct slice){NULL, 0}, code, message, NULL);
-	exchange_answer(exchange, status, JSON, out.data, out.error ? 0 : out.len);
-}
-
-static void refuse_method(struct exchange *exchange, const char *allowed)
-{
-	exchange_set_header(exchange, "Allow", allowed);
-	refuse(exchange, 405, RPC_TRANSPORT_ERROR, "Method not allowed");
-}
 
 /*** Streams ***/
 
@@ -111,8 +97,7 @@ static void open_stream(struct sse *sse, struct exchange *exchange)
 	int len;
 
 	if (!stream) {
-		exchange_set_header(exchange, "Retry-After", "1");
-		refuse(exchange, 503, RPC_TRANSPORT_ERROR, "Too many sessions; try again later");
+		refusal_later(exchange, "Too many sessions; try again later");
 		return;
 	}
 	len = snprintf(endpoint, sizeof(endpoint), "/messages?sessionId=%s", stream->id);
@@ -126,7 +111,7 @@ void sse_serve_stream(struct sse *sse, struct exchange *exchange)
 	if (exchange_method(exchange) == EXCHANGE_GET)
 		open_stream(sse, exchange);
 	else
-		refuse_method(exchange, "GET");
+		refusal_method(exchange, "GET");
 }
 
 /*** Messages ***/
@@ -163,18 +148,13 @@ void sse_serve_message(struct sse *sse, struct exchange *exchange)
 	struct stream *stream = id ? find_stream(sse, id) : NULL;
 
 	if (exchange_method(exchange) != EXCHANGE_POST)
-		refuse_method(exchange, "POST");
+		refusal_method(exchange, "POST");
 	else if (!id)
-		refuse(exchange, 400, RPC_TRANSPORT_ERROR,
-		       "Bad Request: sessionId is missing in the query");
+		refusal_answer(exchange, 400, RPC_TRANSPORT_ERROR,
+			       "Bad Request: sessionId is missing in the query");
 	else if (!stream)
-		refuse(exchange, 404, RPC_NO_SESSION, NO_SESSION);
-	else if (!media_is(exchange_header(exchange, "Content-Type"), JSON) ||
-		 exchange_header(exchange, "Content-Encoding"))
-		refuse(exchange, 415, RPC_TRANSPORT_ERROR,
-		       "Unsupported Media Type: Content-Type must be application/json, without a "
-		       "Content-Encoding");
-	else
+		refusal_answer(exchange, 404, RPC_NO_SESSION, NO_SESSION);
+	else if (!refusal_unless_json(exchange))
 		handle(stream, exchange);
 }
 

@@ -16,6 +16,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "supervisor/media.h"
+#include "supervisor/refusal.h"
 #include "supervisor/rpc.h"
 #include "supervisor/sessions.h"
 
@@ -49,14 +50,6 @@ struct post {
 };
 
 /*** Answers ***/
-
-static void answer_error(struct exchange *exchange, int status, int code, const char *message)
-{
-	_cleanup_(buf_clear) struct buf out = BUF_INIT;
-
-	rpc_error(&out, (struct slice){NULL, 0}, code, message, NULL);
-	exchange_answer(exchange, status, JSON, out.data, out.error ? 0 : out.len);
-}
 
 static void start_stream(struct post *post)
 {
@@ -240,24 +233,19 @@ static void serve_post(struct streamable *streamable, struct exchange *exchange)
 	const char *accept = exchange_header(exchange, "Accept");
 	struct post *post;
 
-	if (!media_is(exchange_header(exchange, "Content-Type"), JSON) ||
-	    exchange_header(exchange, "Content-Encoding")) {
-		answer_error(exchange, 415, RPC_TRANSPORT_ERROR,
-			     "Unsupported Media Type: Content-Type must be application/json, "
-			     "without a Content-Encoding");
+	if (refusal_unless_json(exchange))
 		return;
-	}
 	if (!media_accepts(accept, JSON) && !media_accepts(accept, EVENTS)) {
-		answer_error(exchange, 406, RPC_TRANSPORT_ERROR,
-			     "Not Acceptable: Accept must have application/json or "
-			     "text/event-stream");
+		refusal_answer(exchange, 406, RPC_TRANSPORT_ERROR,
+			       "Not Acceptable: Accept must have application/json or "
+			       "text/event-stream");
 		return;
 	}
 	post = post_new(streamable, exchange);
 	if (post)
 		handle(post);
 	else
-		answer_error(exchange, 503, RPC_INTERNAL_ERROR, "out of memory");
+		refusal_answer(exchange, 503, RPC_INTERNAL_ERROR, "out of memory");
 }
 
 static void end_session(struct session *session, void *ctx)
@@ -274,10 +262,10 @@ static void serve_delete(struct streamable *streamable, struct exchange *exchang
 	struct session *session = id ? sessions_take(streamable->sessions, id) : NULL;
 
 	if (!id) {
-		answer_error(exchange, 400, RPC_TRANSPORT_ERROR,
-			     "Bad Request: the header Mcp-Session-Id is missing");
+		refusal_answer(exchange, 400, RPC_TRANSPORT_ERROR,
+			       "Bad Request: the header Mcp-Session-Id is missing");
 	} else if (!session) {
-		answer_error(exchange, 404, RPC_NO_SESSION, "Session not found");
+		refusal_answer(exchange, 404, RPC_NO_SESSION, "Session not found");
 	} else {
 		end_session(session, streamable);
 		exchange_answer(exchange, 200, NULL, NULL, 0);
@@ -297,8 +285,7 @@ void streamable_serve(struct streamable *streamable, struct exchange *exchange)
 	case EXCHANGE_HEAD:
 	case EXCHANGE_OPTIONS:
 	case EXCHANGE_OTHER:
-		exchange_set_header(exchange, "Allow", "POST, DELETE");
-		answer_error(exchange, 405, RPC_TRANSPORT_ERROR, "Method not allowed");
+		refusal_method(exchange, "POST, DELETE");
 		break;
 	}
 }
