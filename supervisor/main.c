@@ -1,9 +1,9 @@
 /* main - theory of operation
  *
  * The order is the point. First the token leaves the environment and nothing of ours can be dumped; then the command
- * line and the settings are read; then what may need root is opened (the token's file, the listeners, the worker binary,
- * the file of run); then root is given up for good, and every system call that serving does not take; and only then does anything look at what a
- * client or a program says.
+ * line and the settings are read; then what may need root is opened (the token's file, the listeners, the worker
+ * binary, the file of run); then root is given up for good, and every system call that serving does not take; and only
+ * then does anything look at what a client or a program says.
  */
 #include <errno.h>
 #include <event2/event.h>

@@ -6,14 +6,13 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/limits.h"
 #include "supervisor/refusal.h"
 #include "supervisor/rpc.h"
 #include "supervisor/sessions.h"
 
 #define JSON "application/json"
 #define NO_SESSION "Session not found: GET /sse opens one, and its first event says where to POST"
-/* A client that sends messages and does not read its answers is ended. */
-#define UNREAD_BYTES ((size_t)16 * 1024 * 1024)
 
 struct stream {
 	struct stream *next;
@@ -21,8 +20,8 @@ struct stream {
 	struct exchange *exchange;
 	struct session *session;
 	struct channel channel;
-	struct exchange
-		*post; /* the POST whose message is being handled; NULL: none, or answered */
+	/* The POST whose message is being handled; NULL: none, or answered. */
+	struct exchange *post;
 	char id[SESSION_ID_DIGITS + 1];
 };
 
@@ -116,11 +115,10 @@ void sse_serve_stream(struct sse *sse, struct exchange *exchange)
 
 /*** Messages ***/
 
-/* An id is random, so how long a search takes tells nothing that helps to find one. */
 static struct stream *find_stream(const struct sse *sse, const char *id)
 {
 	for (struct stream *stream = sse->streams; stream; stream = stream->next)
-		if (strcmp(stream->id, id) == 0)
+		if (sessions_is_id(id, stream->id))
 			return stream;
 	return NULL;
 }
@@ -136,7 +134,7 @@ static void handle(struct stream *stream, struct exchange *post)
 	mcp_handle(stream->sse->mcp, NULL, &stream->channel, &envelope, text, len);
 	if (stream->post)
 		exchange_answer(take_ptr(stream->post), 202, "text/plain", "Accepted", 8);
-	if (exchange_unsent(stream->exchange) > UNREAD_BYTES) {
+	if (exchange_unsent(stream->exchange) > HTTP_UNREAD_BYTES) {
 		exchange_abort(stream->exchange);
 		stream_free(stream);
 	}

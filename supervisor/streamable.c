@@ -5,7 +5,7 @@
  * long after its client has gone: a legacy call runs to its end, and its answer is dropped.
  *
  *   WAITING ──answer──────────────▶ ANSWERED     JSON
- *      └──── DECIDE_MS, progress ──▶ STREAMING ──done──▶ ANSWERED
+ *      └──── HTTP_DECIDE_MS, progress ──▶ STREAMING ──done──▶ ANSWERED
  */
 #include "supervisor/streamable.h"
 
@@ -15,6 +15,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/limits.h"
 #include "supervisor/media.h"
 #include "supervisor/refusal.h"
 #include "supervisor/rpc.h"
@@ -22,8 +23,6 @@
 
 #define JSON "application/json"
 #define EVENTS "text/event-stream"
-/* An answer that is there by then goes out as JSON, the cheaper form. */
-#define DECIDE_MS 100
 /* Outside the codes that JSON-RPC and MCP keep for themselves; LSP has it for the same. */
 #define CANCELLED                                                                                  \
 	"{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32800,\"message\":\"Request "       \
@@ -193,7 +192,7 @@ static struct post *post_new(struct streamable *streamable, struct exchange *exc
 
 static void wait_for_answer(struct post *post)
 {
-	const struct timeval decide = {.tv_usec = DECIDE_MS * 1000};
+	const struct timeval decide = {.tv_usec = HTTP_DECIDE_MS * 1000};
 
 	post->handled = true;
 	if (!post->exchange)
