@@ -326,6 +326,9 @@ int http_serve(const struct http_spec *spec)
 	int r = http_init(&http, spec);
 	size_t pending;
 
+	/* Not before: whoever reads that we listen may end us by a signal at once. */
+	if (r == 0)
+		listen_log(spec->listeners, spec->has_token);
 	while (r == 0 && !http.leaving)
 		if (event_base_loop(http.base, EVLOOP_ONCE) < 0)
 			r = -ENOMEM;

@@ -265,11 +265,11 @@ static int serve(const struct config *config, struct resources *resources)
 		  LOG_SETTING("python", config->python));
 	if (is_stdio)
 		return stdio_serve(config, &resources->spec, resources->terminal_fd);
-	listen_log(&resources->listeners, secret_present());
 	return http_serve(&(struct http_spec){.config = config,
 					      .spawn = &resources->spec,
 					      .listeners = &resources->listeners,
-					      .access = resources->access});
+					      .access = resources->access,
+					      .has_token = secret_present()});
 }
 
 static int report(const struct spawn_spec *spec, const char *mode, const char *extra)

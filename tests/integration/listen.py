@@ -11,6 +11,7 @@ import socket
 import stat
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from mcp import (BINARY, PATIENCE, Server, Timeout, case, cases, check, contains, equal, main, run, service_ids,
@@ -285,6 +286,16 @@ def test_wrong_address(addr, part):
     code, text = refused(addr)
     equal(code, BAD_CONFIG)
     contains(text, "MCP_EXEC_ADDR", part)
+
+
+def test_whoever_is_told_that_it_listens_may_end_it():
+    """A signal that comes with the line finds somebody who looks for signals."""
+    for _ in range(20):
+        with Http("127.0.0.1:0") as s:
+            deadline = time.monotonic() + 15 * PATIENCE
+            while b"event=http.listen" not in s.stderr() and time.monotonic() < deadline:
+                pass
+            equal(s.end(), 0, str(s.stderr()))
 
 
 # Unix sockets.
