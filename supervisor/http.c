@@ -82,7 +82,7 @@ static bool refuse_unless_read(struct exchange *exchange)
 /* Whoever asks has shown no token, so it says yes or no and nothing else; access lets GET and HEAD alone come here. */
 static void serve_health(struct http *http, struct exchange *exchange)
 {
-	bool well = http->started && !http->draining && !dispatch_trouble(http->mcp.dispatch);
+	bool well = http->started && !dispatch_trouble(http->mcp.dispatch);
 	const char *text = well ? "{\"status\":\"ok\"}" : "{\"status\":\"unavailable\"}";
 
 	exchange_answer(exchange, well ? 200 : 503, JSON, text, strlen(text));
@@ -156,8 +156,6 @@ static void on_exchange(struct exchange *exchange, void *ctx)
 	/* connections let only known paths in. */
 	if (!serve_it)
 		exchange_abort(exchange);
-	else if (http->draining && serve_it != serve_health)
-		refusal_later(exchange, "The server is shutting down");
 	else
 		serve_it(http, exchange);
 }

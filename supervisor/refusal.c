@@ -15,12 +15,6 @@ void refusal_answer(struct exchange *exchange, int status, int code, const char 
 	exchange_answer(exchange, status, JSON, out.data, out.error ? 0 : out.len);
 }
 
-void refusal_later(struct exchange *exchange, const char *message)
-{
-	exchange_set_header(exchange, "Retry-After", "1");
-	refusal_answer(exchange, 503, RPC_TRANSPORT_ERROR, message);
-}
-
 void refusal_method(struct exchange *exchange, const char *allowed)
 {
 	exchange_set_header(exchange, "Allow", allowed);

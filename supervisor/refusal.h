@@ -12,9 +12,6 @@
 /* Answers with this status; code is one of rpc.h, message says what to do. */
 void refusal_answer(struct exchange *exchange, int status, int code, const char *message);
 
-/* 503: it may be asked again, after a second. */
-void refusal_later(struct exchange *exchange, const char *message);
-
 /* 405; allowed: the methods that there are, as Allow lists them (RFC 9110, 10.2.1). */
 void refusal_method(struct exchange *exchange, const char *allowed);
 

@@ -96,7 +96,9 @@ static void open_stream(struct sse *sse, struct exchange *exchange)
 	int len;
 
 	if (!stream) {
-		refusal_later(exchange, "Too many sessions; try again later");
+		exchange_set_header(exchange, "Retry-After", "1");
+		refusal_answer(exchange, 503, RPC_TRANSPORT_ERROR,
+			       "Too many sessions; try again later");
 		return;
 	}
 	len = snprintf(endpoint, sizeof(endpoint), "/messages?sessionId=%s", stream->id);
