@@ -82,7 +82,7 @@ static bool refuse_unless_read(struct exchange *exchange)
 /* Whoever asks has shown no token, so it says yes or no and nothing else; access lets GET and HEAD alone come here. */
 static void serve_health(struct http *http, struct exchange *exchange)
 {
-	bool well = http->started && !dispatch_trouble(http->mcp.dispatch);
+	bool well = dispatch_has_stood(http->mcp.dispatch) && !dispatch_trouble(http->mcp.dispatch);
 	const char *text = well ? "{\"status\":\"ok\"}" : "{\"status\":\"unavailable\"}";
 
 	exchange_answer(exchange, well ? 200 : 503, JSON, text, strlen(text));
