@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "common/buf.h"
-#include "supervisor/scan.h"
+#include "supervisor/slice.h"
 
 /* How the peer learns where the content ends. */
 enum answer_framing {

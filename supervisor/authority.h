@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "supervisor/scan.h"
+#include "supervisor/slice.h"
 
 #define AUTHORITY_NO_PORT (-1)
 

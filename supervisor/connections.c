@@ -78,7 +78,7 @@ static void pause_accepting(struct connections *connections, int error)
 {
 	const struct timeval wait = {.tv_usec = PAUSE_MS * 1000};
 
-	log_event(LOG_WARN, "http.accept", LOG_ERRNO("errno", error));
+	log_event(LOG_WARN, "http.accept_failed", LOG_ERRNO("errno", error));
 	for (size_t i = 0; i < connections->spec.listeners->count; i++)
 		event_del(connections->acceptors[i].event);
 	evtimer_add(connections->resume, &wait);

@@ -92,7 +92,6 @@ static void refuse(struct gate *gate, int status, const char *message, const cha
 				.close = true,
 				.more = literal(more ? more : "")};
 
-	log_refusal(gate, status, message);
 	add_message(&content, status, message);
 	answer.len = content.len;
 	gate->closing = true;
@@ -102,19 +101,24 @@ static void refuse(struct gate *gate, int status, const char *message, const cha
 
 void gate_refuse(struct gate *gate, int status, const char *message)
 {
+	log_refusal(gate, status, message);
 	refuse(gate, status, message, status == 503 ? "Retry-After: 1\r\n" : NULL);
 }
 
 static void refuse_access(struct gate *gate, const struct access_answer *verdict)
 {
-	const char *more = NULL;
+	const char *more = NULL, *why = verdict->message;
 
+	/* A model may see the message, an administrator the reason. */
+	if (verdict->status == 401)
+		why = verdict->wrong_token ? "the token is wrong" : "there is no token";
 	if (verdict->status == 401)
 		more = verdict->wrong_token ? "WWW-Authenticate: Bearer realm=\"mcp-exec\", "
 					      "error=\"invalid_token\"\r\n"
 					    : "WWW-Authenticate: Bearer realm=\"mcp-exec\"\r\n";
 	if (verdict->status == 405)
 		more = "Allow: GET, HEAD\r\n";
+	log_refusal(gate, verdict->status, why);
 	refuse(gate, verdict->status, verdict->message, more);
 }
 

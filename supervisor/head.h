@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "common/limits.h"
-#include "supervisor/scan.h"
+#include "supervisor/slice.h"
 
 struct head_field {
 	struct slice name;

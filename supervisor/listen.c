@@ -269,7 +269,7 @@ void listen_log(const struct listeners *listeners, bool has_token)
 			  LOG_STATIC("auth", has_token ? "token" : "none"));
 		if (has_token || listener->kind != LISTENER_OPEN)
 			continue;
-		log_event(LOG_WARN, "http.open", LOG_SETTING("addr", listener->name));
+		log_event(LOG_WARN, "http.unguarded", LOG_SETTING("addr", listener->name));
 		open = listener;
 	}
 	if (open != NULL)

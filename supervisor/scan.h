@@ -12,16 +12,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "common/buf.h"
-
-/* A part of a text that somebody else owns. Of a value in a message: as it stands there, quotes included for a string;
- * data is NULL when the member is absent. */
-struct slice {
-	const char *data;
-	size_t len;
-};
+#include "supervisor/slice.h"
 
 enum scan_verdict {
 	SCAN_OK,
@@ -56,17 +49,10 @@ void scan_message(const char *text, size_t len, struct scan *scan);
  * number of elements there are (which may be larger than max). */
 size_t scan_elements(const char *text, struct slice *elements, size_t max);
 
-/* Text that ends in a NUL, as a slice. */
-static inline struct slice slice_of(const char *text)
-{
-	return (struct slice){text, strlen(text)};
-}
-
 /* Says what a slice is. */
 bool slice_is_string(struct slice slice);
 bool slice_is_integer(struct slice slice); /* -?(0|[1-9][0-9]*), no fraction, no exponent */
 bool slice_is_number(struct slice slice);
-bool slice_equal(struct slice a, struct slice b); /* same text */
 
 /* Appends the string that a string slice means, escapes resolved, as UTF-8; NULs are data.
  * Returns 0, or -EILSEQ when it holds a lone surrogate (nothing useful is in out then); out->error as ever. */

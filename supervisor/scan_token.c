@@ -167,11 +167,6 @@ bool slice_is_number(struct slice slice)
 	       scan_number_length(slice.data, slice.len) == slice.len;
 }
 
-bool slice_equal(struct slice a, struct slice b)
-{
-	return a.data && b.data && a.len == b.len && memcmp(a.data, b.data, a.len) == 0;
-}
-
 int slice_unescape(struct slice slice, struct buf *out)
 {
 	struct scan_cursor cursor = {.at = slice.data + 1, .end = slice.data + slice.len - 1};

@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 #include "supervisor/call.h"
-#include "supervisor/scan.h"
+#include "supervisor/slice.h"
 
 struct session;
 

@@ -50,7 +50,7 @@ class Fake:
             self.process.stdout.close()
             self.process.stderr.close()
         if kind is None:
-            told = (b"event=http.accept ", b"event=http.refused ")
+            told = (b"event=http.accept_failed ", b"event=http.refused ")
             equal((code, [line for line in errors.splitlines() if not any(t in line for t in told)]), (0, []),
                   "the server")
 
@@ -544,7 +544,7 @@ def test_who_is_refused_is_logged_but_not_each_time():
             equal(peer.ask(b"GET /path-canary HTTP/1.1\r\n" + HOST + b"\r\n").status, 404)
     lines = [line for line in fake.errors.splitlines() if b"event=http.refused " in line]
     check(2 <= len(lines) <= 4, "lines:", lines)
-    contains(lines[0].decode(), 'status=401 why="Unauthorized" peer="127.0.0.1" n=1')
+    contains(lines[0].decode(), 'status=401 why="the token is wrong" peer="127.0.0.1" n=1')
     contains(lines[-1].decode(), 'status=404 why="Not found" peer="127.0.0.1"')
     equal(sum(int(line.rsplit(b"n=", 1)[1]) for line in lines), 21)
     check(b"canary" not in fake.errors, "what the peer sent is in the log")
@@ -744,7 +744,7 @@ def test_no_descriptors():
             peer.sock.close()
         equal(peers[-1].answer().body, b"last")
         peers[-1].sock.close()
-        contains(os.read(fake.process.stderr.fileno(), 65536), b"event=http.accept errno=EMFILE")
+        contains(os.read(fake.process.stderr.fileno(), 65536), b"event=http.accept_failed errno=EMFILE")
 
 
 # Peers that go.

@@ -148,7 +148,7 @@ def test_a_free_port_is_told(transport):
         equal((name.startswith("127.0.0.1:"), kind), (True, "loopback"))
         check(port_of(name) > 0, "no port", name)
         check_connects(name)
-        check(b"event=http.open" not in s.stderr(), "a warning", s.stderr())
+        check(b"event=http.unguarded" not in s.stderr(), "a warning", s.stderr())
         equal(s.end(), 0)
 
 
@@ -180,7 +180,7 @@ def test_port_alone_is_every_address():
         if has_ipv6():
             equal(name, ":%d" % port_of(name))
             connects(socket.AF_INET6, ("::1", port_of(name)))
-        check(b"event=http.open" not in s.stderr(), "a warning", s.stderr())
+        check(b"event=http.unguarded" not in s.stderr(), "a warning", s.stderr())
 
 
 def test_ipv6_in_brackets_is_ipv6_alone():
@@ -212,8 +212,8 @@ def test_whom_everybody_can_reach_without_a_token_is_warned():
         names = [name for name, kind in s.listens(3) if kind == "open"]
         text = until(lambda: b"\nmcp-exec: " in s.stderr() and s.stderr().decode(), 5, "a sentence")
         for name in names:
-            contains(text, 'level=warn event=http.open addr="%s"\n' % name)
-        equal((text.count("event=http.open"), text.count("mcp-exec: ")), (2, 1))
+            contains(text, 'level=warn event=http.unguarded addr="%s"\n' % name)
+        equal((text.count("event=http.unguarded"), text.count("mcp-exec: ")), (2, 1))
         contains(text, "no token is set", "MCP_EXEC_AUTH_TOKEN")
 
 
@@ -566,7 +566,7 @@ def opens_all(env, through=(), **how):
     with Http(":0", env, through=through, **how) as s:
         s.listens()
         equal(s.end(), 0)
-        return b"http.open" not in s.stderr()
+        return b"http.unguarded" not in s.stderr()
 
 
 @case("plain", "t0ken")
