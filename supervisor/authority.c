@@ -2,6 +2,7 @@
 #include "supervisor/authority.h"
 
 #include <arpa/inet.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "supervisor/ascii.h"
