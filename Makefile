@@ -179,8 +179,8 @@ $(SUITE_SERVER): $(call objects,supervisor/main.c tests/conformance/suite_server
 # tests/leave_out. Nothing else depends on it, so that it is only made where it is asked for.
 LEFT_SERVER := $(BUILD)/leave-out/bin/mcp-exec
 LEFT_WORKER := $(BUILD)/leave-out/libexec/mcp-exec/mcp-exec-worker
-SERVER_WRAPS := $(filter %/leave_out.c %/wrap_common.c %/wrap_supervisor.c %/wrap_syscalls.c,$(LEAVE_OUT))
-WORKER_WRAPS := $(filter-out %/wrap_supervisor.c,$(LEAVE_OUT))
+SERVER_WRAPS := $(filter %/leave_out.c %/wrap_common.c %/wrap_http.c %/wrap_supervisor.c %/wrap_syscalls.c,$(LEAVE_OUT))
+WORKER_WRAPS := $(filter-out %/wrap_http.c %/wrap_supervisor.c,$(LEAVE_OUT))
 wraps = $(shell sed -nE 's/^WRAP.[^,]*, (\w+),.*/-Wl,--wrap=\1/p' $(1))
 
 $(LEFT_SERVER): $(call objects,supervisor/main.c $(SERVER_WRAPS)) $(BUILD)/libsupervisor.a $(BUILD)/libpolicy.a $(BUILD)/libcommon.a

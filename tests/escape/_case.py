@@ -3,7 +3,9 @@
 A case fails as OPEN when its outcome is another one than the promised, and as BROKEN when there is no outcome to judge.
 Its layers are the walls that are meant to stop it; with more than one, each of them alone is enough. Names are those of
 `mcp-exec --print-policy`, and for what is no wall of a run: protocol, environment, descriptors, capture (how output is
-collected), queue, deadline, supervisor. An honest program has the layer "none": no wall may stop it.
+collected), queue, deadline, supervisor; of a server that listens access (token, Origin, Host), head (what is read as a
+request), gate (time, room and number of peers), sessions, listen, log. An honest program has the layer "none": no wall
+may stop it.
 """
 import os
 import re
@@ -18,7 +20,8 @@ from mcp import PATIENCE, Timeout, until  # noqa: E402
 WALLS = ("user_namespace", "net_namespace", "pid_namespace", "mount_namespace", "ipc_namespace", "uts_namespace",
          "cgroup_namespace", "read_only_system", "workspace", "rlimits", "memory_watch", "cpu_affinity",
          "no_capabilities", "no_new_privs", "seccomp", "init", "proc", "hostname", "landlock")
-OTHERS = ("protocol", "environment", "descriptors", "capture", "queue", "deadline", "supervisor", "none")
+OTHERS = ("protocol", "environment", "descriptors", "capture", "queue", "deadline", "supervisor", "access", "head",
+          "gate", "sessions", "listen", "log", "none")
 DENIED = ("EPERM", "EACCES", "ENOSYS", "EROFS", "ENOENT")
 
 # Guards. A wall may be missing when these programs run: none may then do harm. only_lo() goes before an address outside

@@ -10,6 +10,8 @@ A case that needs what its target does not offer is not applicable there, and is
     start     an instance can be started by another program, or in another directory
     processes the processes of the server can be looked at
     listens   the server is reached by an address
+    streamable    it speaks Streamable HTTP
+    stream    it speaks the older transport, with a stream of answers
     proc      runs have a /proc, which a container may refuse; found out by asking
 """
 import os
@@ -110,10 +112,10 @@ class Stdio:
 class Http(Stdio):
     """The server at an address on loopback. A raw message is the body of a request."""
 
-    name, starts = "http", HttpServer
+    name, starts, speaks = "http", HttpServer, "streamable"
 
     def __init__(self):
-        super().__init__(None, set(OFFERS) - {"start"} | {"listens"})
+        super().__init__(None, set(OFFERS) - {"start"} | {"listens", self.speaks})
 
     def instance(self, env=None, **more):
         return self.starts(env=env, **more)
@@ -126,7 +128,7 @@ class Http(Stdio):
 class Sse(Http):
     """The same over the older transport: what is accepted is answered on the stream, and what is refused at once."""
 
-    name, starts = "sse", SseServer
+    name, starts, speaks = "sse", SseServer, "stream"
 
     def request(self, raw, timeout=20):
         s = self.server()

@@ -260,6 +260,11 @@ def token_of_supervisor(world, server, _):
     return "OPEN" if TOKEN.encode() in world.environment(server.pid) else "HELD", ""
 
 
+# Where it is in use.
+CASES["environment.token_over_http"] = Case(host=token_of_supervisor, env={
+    "MCP_EXEC_AUTH_TOKEN": TOKEN, "MCP_EXEC_TRANSPORT": "http"})
+
+
 @outside("limit.core_supervisor")
 def core_of_supervisor(_, server, __):
     with open("/proc/%d/limits" % server.pid) as file:

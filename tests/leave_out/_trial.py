@@ -21,6 +21,7 @@ PLAN = json.load(sys.stdin)
 os.environ["MCP_EXEC_BIN"] = os.path.join(PLAN["directory"], "bin", "mcp-exec")
 from _cases import CANARY, CASES, INHERITED_FD, PRELUDE  # noqa: E402
 import mcp  # noqa: E402
+import web  # noqa: E402
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 ROOT = os.geteuid() == 0
@@ -91,7 +92,8 @@ class World:
         shell = ["/bin/sh", "-c", "trap '' USR2; umask 0; exec %d<'%s'; exec \"$@\"" % (
             INHERITED_FD, self.facts["host_file"]), "sh"]
         env = dict({"SECRET_OF_HOST": CANARY, "XDG_DATA_HOME": "/" + CANARY, "MCP_EXEC_LOG_LEVEL": "info"}, **env or {})
-        return mcp.Server(env=env, through=shell + (through or self.who(as_user)), cwd=PLAN["directory"])
+        kind = web.HttpServer if env.get("MCP_EXEC_TRANSPORT") == "http" else mcp.Server
+        return kind(env=env, through=shell + (through or self.who(as_user)), cwd=PLAN["directory"])
 
     @staticmethod
     def who(as_user):
@@ -204,7 +206,9 @@ def attack(world, names):
     """Cases of the escape suite, which starts servers of its own."""
     suite = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "escape", "run")
     who = [] if ROOT else world.who(False)
-    done = subprocess.run(who + [sys.executable, suite, "--json", "--transport", "stdio", "-j", "1"] + names, stdout=subprocess.PIPE)
+    transport = "http" if names[0].startswith("http.") else "stdio"
+    done = subprocess.run(who + [sys.executable, suite, "--json", "--transport", transport, "-j", "1"] + names,
+                          stdout=subprocess.PIPE)
     for line in done.stdout.decode().splitlines():
         said = json.loads(line)
         refused = re.search(r"Nothing was run\. .*?\((\w+), E[A-Z]+\)", said["detail"])
@@ -219,8 +223,10 @@ def main():
         if name in CASES:
             say(name, *world.verdict(CASES[name]))
     attacks = [name for name in PLAN["cases"] if name not in CASES]
-    if attacks:
-        attack(world, attacks)
+    for over_http in (False, True):
+        names = [name for name in attacks if name.startswith("http.") == over_http]
+        if names:
+            attack(world, names)
 
 
 main()

@@ -148,7 +148,19 @@
 	X(drop_verify)                                                                             \
 	X(hidden_root)                                                                             \
 	X(working_directory)                                                                       \
-	X(secret)
+	X(secret)                                                                                  \
+	X(http_access)                                                                             \
+	X(http_token)                                                                              \
+	X(http_token_once)                                                                         \
+	X(http_origin)                                                                             \
+	X(http_host)                                                                               \
+	X(http_loopback)                                                                           \
+	X(http_body)                                                                               \
+	X(http_peers)                                                                              \
+	X(http_head_time)                                                                          \
+	X(session_random)                                                                          \
+	X(session_cap)                                                                             \
+	X(session_idle)
 
 #define STEP_ENUM(name) STEP_##name,
 enum step { STEPS(STEP_ENUM) STEP_COUNT };

@@ -202,7 +202,19 @@ ROWS = (
     Row("drop_verify", "user.supervisor", "HELD", ("drop_root",), root=True),
     Row("hidden_root", "user.hidden_root", root=True),
     Row("working_directory", "directory.supervisor"),
-    Row("secret", "environment.token"),
+    Row("secret", "environment.token environment.token_over_http"),
+    Row("http_access", "http.token-none http.token-shown-once http.origin-foreign http.host-foreign"),
+    Row("http_token", "http.token-wrong http.token-shown-once"),
+    Row("http_token_once", "http.token-twice"),
+    Row("http_origin", "http.origin-foreign"),
+    Row("http_host", "http.host-foreign"),
+    Row("http_loopback", "http.bind-default"),
+    Row("http_body", "http.body-over-the-cap"),
+    Row("http_peers", "http.crowd-is-bounded"),
+    Row("http_head_time", "http.slow-heads"),
+    Row("session_random", "http.session-ids"),
+    Row("session_cap", "http.session-flood"),
+    Row("session_idle", "http.session-expires"),
 )
 
 

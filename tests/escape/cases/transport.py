@@ -103,7 +103,8 @@ def sockets_of_other_clients(target):
         connection.close()
 
 
-HTTP_TEXT = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}\r\n0\r\n\r\nevent: message\ndata: {}\n\n: x\n\n\x00\u2028\u2029\r"
+HTTP_TEXT = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}\r\n0\r\n\r\n" \
+            "event: message\ndata: {}\n\n: x\n\n\x00\u2028\u2029\r"
 
 
 @host("out.looks-like-the-transport", "output that looks like answers, events and chunks is a string and nothing else",
@@ -118,7 +119,13 @@ CASES = [port_of_the_server, ports_of_clients, own_socket_of_the_server, sockets
          looks_like_the_transport]
 
 
-def again(case):
-    """Whether a case is sent over HTTP and SSE too."""
-    return "listens" in case.needs or any(fnmatchcase(case.id, pattern) for pattern, _ in AGAIN)
+# What only one of the two has.
+OWN = {"streamable": "http", "stream": "sse"}
 
+
+def goes(case, name):
+    """Whether a case is sent over this transport."""
+    if name == "stdio":
+        return "listens" not in case.needs
+    return ("listens" in case.needs or any(fnmatchcase(case.id, pattern) for pattern, _ in AGAIN)) and \
+        all(OWN.get(need, name) == name for need in case.needs)
