@@ -61,6 +61,9 @@
 #define MAX_JSON_VALUES 100000
 #define MAX_ID_BYTES 1024
 #define MAX_BATCH 100
+/* All answers to one batch: they wait for the last of them, and each may be thirteen times the output cap (escapes, twice).
+ * The first one is always taken; what passes this is answered by an error instead. */
+#define MAX_BATCH_BYTES (64 * MIB)
 
 /* One head of an HTTP request, and its fields; clients send a tenth of it. 431 beyond. */
 #define HTTP_HEAD_BYTES (16 * KIB)
