@@ -194,6 +194,12 @@ static void stop_accepting(struct connections *connections)
 	connections->resume = NULL;
 }
 
+static void refuse_at_once(struct gate *gate, const char *message)
+{
+	gate_refuse(gate, 503, message);
+	gate_step(gate);
+}
+
 void connections_stop(struct connections *connections)
 {
 	struct gate *gate = TAILQ_FIRST(&connections->gates);
@@ -205,6 +211,8 @@ void connections_stop(struct connections *connections)
 
 		if (gate->state == GATE_HEAD && gate->in.len == 0)
 			gate_free(gate);
+		else if (gate->state == GATE_HEAD || gate->state == GATE_BODY)
+			refuse_at_once(gate, "the server is shutting down");
 		gate = next;
 	}
 }

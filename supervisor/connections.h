@@ -44,8 +44,9 @@ struct connections_spec {
 /* Begins to accept. What spec points to is borrowed; spec itself and its times are copied. Returns 0 or -ENOMEM. */
 int connections_new(const struct connections_spec *spec, struct connections **made);
 
-/* Drain: accepts nobody from now on, closes the connections that have no request, and each of the others after its
- * answer. The listening sockets are left to their owner, who should close them now, so that clients are refused. */
+/* Drain: accepts nobody from now on, closes the connections that have no request, refuses the requests that are not
+ * whole yet (503), and closes each of the others after its answer; serve is not called any more. The listening sockets
+ * are left to their owner, who should close them now, so that clients are refused. */
 void connections_stop(struct connections *connections);
 
 /* How many there are, those that are being closed included: at most max_connections and one. */

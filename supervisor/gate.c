@@ -68,9 +68,16 @@ static void free_event(struct event *event)
 		event_free(event);
 }
 
-/* The events go first: they know the descriptor by its number. */
+static size_t unsent(const struct gate *gate)
+{
+	return evbuffer_get_length(gate->out);
+}
+
+/* Nothing can be sent any more, so nothing is kept for it. The events go first: they know the descriptor by its number. */
 static void close_socket(struct gate *gate)
 {
+	if (gate->out)
+		evbuffer_drain(gate->out, unsent(gate));
 	free_event(gate->readable);
 	free_event(gate->writable);
 	gate->readable = gate->writable = NULL;
@@ -97,11 +104,6 @@ void gate_free(struct gate *gate)
 }
 
 /*** Bytes ***/
-
-static size_t unsent(const struct gate *gate)
-{
-	return evbuffer_get_length(gate->out);
-}
 
 /* What may be read ahead of a request's turn: as much as a head may have. */
 static size_t room_ahead(const struct gate *gate)
@@ -314,8 +316,6 @@ static uint64_t next_due(const struct gate *gate)
 		return gate->deadline_ms;
 	case GATE_BUSY:
 	case GATE_ANSWER:
-		if (gate->broken)
-			break;
 		if (unsent(gate) > 0)
 			due = gate->moved_ms + gate->connections->times.stall_ms;
 		else if (gate->state == GATE_BUSY && gate->exchange->streaming)

@@ -331,9 +331,12 @@ size_t streamable_sessions(const struct streamable *streamable)
 	return sessions_count(streamable->sessions);
 }
 
-/* Its calls may belong to sessions of the table, which are ended first. */
+/* Its calls may belong to sessions of the table, which are ended first. A tool that still holds a channel then releases
+ * it to nobody. */
 void streamable_free(struct streamable *streamable)
 {
+	struct post *next;
+
 	if (!streamable)
 		return;
 	for (struct post *post = streamable->posts; post; post = post->next) {
@@ -342,12 +345,12 @@ void streamable_free(struct streamable *streamable)
 			exchange_abort(take_ptr(post->exchange));
 	}
 	sessions_free(streamable->sessions);
-	while (streamable->posts) {
-		struct post *post = streamable->posts;
-
-		channel_hold(&post->channel);
-		mcp_end(streamable->mcp, post->own);
-		channel_release(&post->channel);
+	for (struct post *post = streamable->posts; post; post = next) {
+		next = post->next;
+		post->channel.done = NULL;
+		if (post->own)
+			mcp_end(streamable->mcp, post->own);
+		post_free(post);
 	}
 	free(streamable);
 }

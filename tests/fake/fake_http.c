@@ -9,6 +9,7 @@
  *   never         no answer; when the peer goes, so does the exchange
  *   keep N        the same as slow, but a peer that goes is tried to be answered
  *   stream N M    N events, one each M ms, and the end; of L bytes, when there is a third number L
+ *   hold N M L    the same as stream, but goes on when its peer goes
  *   big N         N bytes
  *   abort         the connection is closed
  *   empty         202 and no content
@@ -142,11 +143,12 @@ static void start_echo(struct fake *fake, struct exchange *exchange, unsigned lo
 }
 
 static void start_stream(struct fake *fake, struct exchange *exchange, unsigned long ms,
-			 unsigned long events, size_t len)
+			 unsigned long events, size_t len, bool keep)
 {
 	struct job *job = new_job(fake, exchange, ms, len);
 
 	job->events = events;
+	job->keep = keep;
 	memset(job->data, 'x', len);
 	exchange_stream(exchange);
 }
@@ -234,7 +236,9 @@ static void serve(struct exchange *exchange, void *ctx)
 	else if (sscanf(wish, "keep %lu", &n) == 1)
 		start_echo(fake, exchange, n, true);
 	else if (sscanf(wish, "stream %lu %lu %lu", &n, &ms, &size) >= 2)
-		start_stream(fake, exchange, ms, n, size);
+		start_stream(fake, exchange, ms, n, size, false);
+	else if (sscanf(wish, "hold %lu %lu %lu", &n, &ms, &size) == 3)
+		start_stream(fake, exchange, ms, n, size, true);
 	else if (sscanf(wish, "big %lu", &n) == 1)
 		answer_big(exchange, n);
 	else
