@@ -207,6 +207,8 @@ void gate_write(struct gate *gate, const struct slice *parts, size_t n)
 	/* With bytes before it there was no room a moment ago. */
 	if (first)
 		write_some(gate);
+	if (unsent(gate) > GATE_UNREAD_BYTES)
+		connections_bound_unread(gate->connections, gate);
 	if (gate->broken || unsent(gate) > 0)
 		wake(gate);
 }

@@ -96,6 +96,15 @@ struct connections {
 	char scratch[65536]; /* where bytes arrive */
 };
 
+/*** connections.c ***/
+
+/* What is smaller than this is not worth to be looked for. */
+#define GATE_UNREAD_BYTES ((size_t)64 * KIB)
+
+/* Breaks off the peers that have taken nothing for longest, but for writer, until what all others leave unread is bounded
+ * (HTTP_UNREAD). Each is gone at its next step. */
+void connections_bound_unread(struct connections *connections, const struct gate *writer);
+
 /*** gate.c: bytes and time ***/
 
 /* Makes a gate for an accepted socket, which it takes, and puts it last in the list. NULL: memory is out, and the

@@ -354,6 +354,7 @@ int main(int argc, char **argv)
 	struct connections_spec spec = {.base = fake.base,
 					.listeners = &fake.listeners,
 					.body_max = number(argv, "body", 1 << 20),
+					.answer_max = number(argv, "answer", 1 << 30),
 					.max_connections = number(argv, "max", MAX_CONNECTIONS),
 					.times = &times,
 					.serve = serve,
