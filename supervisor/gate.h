@@ -47,7 +47,8 @@ struct gate {
 	bool trusted;  /* a request of it was let in, and not only to /healthz, where all may go */
 	bool kept;     /* it has had a request */
 	bool begun;    /* bytes of the request that is awaited have come */
-	bool ended;    /* the peer will send no more */
+	bool ended;    /* the peer will send no more, and all was read */
+	bool left;     /* it will send no more, but what it sent ahead still waits */
 	bool broken;   /* no byte goes in or out any more */
 	bool told;     /* the exchange knows that the peer is gone */
 	bool closing;  /* after this answer */

@@ -178,7 +178,7 @@ static bool on_gone(void *ctx)
 static struct post *post_new(struct streamable *streamable, struct exchange *exchange)
 {
 	struct post *post = calloc(1, sizeof(*post));
-	const char *accept = exchange_header(exchange, "Accept");
+	const char *accept = exchange_list(exchange, "Accept");
 
 	if (!post)
 		return NULL;
@@ -237,7 +237,7 @@ static void handle(struct post *post)
 
 static void serve_post(struct streamable *streamable, struct exchange *exchange)
 {
-	const char *accept = exchange_header(exchange, "Accept");
+	const char *accept = exchange_list(exchange, "Accept");
 	struct post *post;
 
 	if (!media_is(exchange_header(exchange, "Content-Type"), JSON) ||

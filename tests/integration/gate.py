@@ -621,6 +621,21 @@ def test_peers_that_say_nothing():
             within(time.monotonic() - start, .8, 3)
 
 
+def test_an_empty_line_begins_no_request():
+    """Clients have sent one behind a body; it does not shorten the time that a connection is kept."""
+    with Fake(head=300, idle=4000) as fake, fake.connect() as kept:
+        equal(kept.ask(post(b"x") + b"\r\n").status, 200)
+        time.sleep(1)
+        equal(kept.ask(post(b"x")).status, 200)
+
+
+@cases([("none", [], b"(none)"), ("one", [b" a, b"], b"a, b"), ("several", [b" a", b"", b"b;q=1 "], b"a,,b;q=1")])
+def test_a_list_may_stand_in_several_lines(values, joined):
+    fields = b"".join(b"X-Field:%s\r\n" % value for value in values)
+    with Fake() as fake, fake.connect() as peer:
+        equal(peer.ask(post(b"", b"Do: list\r\n" + fields)).body, joined)
+
+
 def unread(fake):
     """A peer whose kernel takes little of what nobody reads."""
     sock = socket.socket()
@@ -784,6 +799,17 @@ def test_a_peer_that_half_closed_is_answered_if_wished():
             equal([peer.answer().body, peer.answer().body], [b"hello", b"again"])
             check(peer.at_end(), "kept")
         equal(fake.state()["kept"], 2)
+
+
+def test_all_that_was_sent_ahead_is_answered():
+    """More than is read ahead, behind a request that takes its time, and nothing after it: a script that is piped in."""
+    with Fake() as fake, fake.connect() as peer:
+        peer.send(post(b"first", b"Do: keep 700\r\n") + post(b"x" * 100) * 400)
+        half_close(peer)
+        equal(peer.answer().body, b"first")
+        for _ in range(400):
+            equal(peer.answer().body, b"x" * 100)
+        check(peer.at_end(), "kept")
 
 
 @cases([("close", close), ("reset", reset)])
