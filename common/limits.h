@@ -61,6 +61,11 @@
 #define MAX_JSON_VALUES 100000
 #define MAX_ID_BYTES 1024
 #define MAX_BATCH 100
+/* An answer may be so many times the output cap: each byte once as "\u0001" and once as "\\u0001". */
+#define ANSWER_ESCAPE_FACTOR 13
+/* All answers to one batch, which wait for the last of them. The first one is always taken; what passes this is answered
+ * by an error instead. */
+#define MAX_BATCH_BYTES (64 * MIB)
 
 /* One head of an HTTP request, and its fields; clients send a tenth of it. 431 beyond. */
 #define HTTP_HEAD_BYTES (16 * KIB)
@@ -84,6 +89,9 @@
 /* What has come of all large bodies (beyond MESSAGE_SLACK_BYTES) may together be as much as this many of the longest
  * message: otherwise each connection could hold one. 503 beyond. */
 #define HTTP_BODIES 4
+/* Answers that peers have not taken may together be as large as this many of the longest. Beyond, the peer that has taken
+ * nothing for longest is broken off. */
+#define HTTP_UNREAD 4
 /* Connections at a time. At the next one, the oldest that can be spared is closed (connections.c); when all have a request,
  * it is answered 503. One costs about 40 KiB and a descriptor. */
 #define MAX_CONNECTIONS 256

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/buf.h"
-#include "common/cleanup.h"
+#include "common/limits.h"
 
 /* Whoever waits for what is lost learns at least that something is; an id would have to be built. */
 #define LOST                                                                                       \
@@ -16,7 +16,7 @@
 struct batch {
 	struct channel *channel;
 	size_t holds;
-	struct buf answers; /* separated by commas */
+	struct buf answers; /* the array but for its end; empty: there is none yet */
 };
 
 void channel_hold(struct channel *channel)
@@ -49,8 +49,7 @@ void channel_answer(struct channel *channel, struct batch *batch, enum channel_k
 		send(channel, kind, text, len);
 		return;
 	}
-	if (batch->answers.len > 0)
-		buf_add_byte(&batch->answers, ',');
+	buf_add_byte(&batch->answers, batch->answers.len > 0 ? ',' : '[');
 	buf_add(&batch->answers, text, len);
 }
 
@@ -79,16 +78,19 @@ void batch_hold(struct batch *batch)
 	batch->holds++;
 }
 
-static void send_batch(const struct batch *batch)
+bool batch_has_room(const struct batch *batch, size_t len)
 {
-	_cleanup_(buf_clear) struct buf out = BUF_INIT;
+	return !batch || batch->answers.len == 0 || batch->answers.len + len <= MAX_BATCH_BYTES;
+}
 
-	buf_add_byte(&out, '[');
-	buf_add(&out, batch->answers.data, batch->answers.len);
-	buf_add_byte(&out, ']');
+static void send_batch(struct batch *batch)
+{
+	struct buf *answers = &batch->answers;
+
+	buf_add_byte(answers, ']');
 	/* An array that lacks an answer would leave its caller waiting as much as none does. */
-	if (!out.error && !batch->answers.error)
-		send(batch->channel, CHANNEL_SERVED, out.data, out.len);
+	if (!answers->error)
+		send(batch->channel, CHANNEL_SERVED, answers->data, answers->len);
 	else
 		send(batch->channel, CHANNEL_SERVED, LOST, strlen(LOST));
 }

@@ -50,6 +50,9 @@ void channel_lose_answer(struct channel *channel, struct batch *batch);
  * Returns NULL when memory is out. */
 struct batch *batch_new(struct channel *channel);
 void batch_hold(struct batch *batch);
+
+/* Says whether an answer of so many bytes may join those that the batch has (MAX_BATCH_BYTES). NULL: it is no batch. */
+bool batch_has_room(const struct batch *batch, size_t len);
 void batch_release(struct batch *batch);
 
 #endif

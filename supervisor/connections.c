@@ -56,6 +56,41 @@ static bool make_room(struct connections *connections)
 	return true;
 }
 
+/*** What is not read ***/
+
+/* Adds up what is unread, and finds who of the others has taken nothing for longest. */
+static struct gate *find_idlest(const struct connections *connections, const struct gate *writer,
+				uint64_t *total)
+{
+	struct gate *gate, *idlest = NULL;
+
+	*total = 0;
+	TAILQ_FOREACH(gate, &connections->gates, link)
+	{
+		size_t unread = evbuffer_get_length(gate->out);
+
+		if (gate->broken || unread <= GATE_UNREAD_BYTES)
+			continue;
+		*total += unread;
+		if (gate != writer && (!idlest || gate->moved_ms < idlest->moved_ms))
+			idlest = gate;
+	}
+	return idlest;
+}
+
+void connections_bound_unread(struct connections *connections, const struct gate *writer)
+{
+	uint64_t total;
+	struct gate *idlest = find_idlest(connections, writer, &total);
+
+	while (idlest && total > HTTP_UNREAD * connections->spec.answer_max) {
+		log_event(LOG_WARN, "http.unread", LOG_U64("bytes", total));
+		idlest->broken = true;
+		event_active(idlest->timer, EV_TIMEOUT, 0);
+		idlest = find_idlest(connections, writer, &total);
+	}
+}
+
 /*** Accepting ***/
 
 static void take_connection(struct connections *connections, int fd, enum access_place place)

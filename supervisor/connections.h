@@ -32,7 +32,8 @@ struct connections_spec {
 	const struct listeners
 		*listeners; /* non-blocking; stay open for as long as there are connections */
 	const struct access *access;
-	uint64_t body_max; /* bytes of one request's content; 413 beyond */
+	uint64_t body_max;   /* bytes of one request's content; 413 beyond */
+	uint64_t answer_max; /* bytes of the longest answer; what is unread is bounded by it */
 	uint32_t max_connections;
 	const struct connections_times *times; /* NULL: those of limits.h */
 	struct metrics *metrics;	       /* may be NULL */

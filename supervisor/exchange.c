@@ -157,6 +157,28 @@ const char *exchange_header(struct exchange *exchange, const char *name)
 	return value.data;
 }
 
+const char *exchange_list(struct exchange *exchange, const char *name)
+{
+	struct buf list = BUF_INIT;
+
+	if (head_count(&exchange->head, name) < 2)
+		return exchange_header(exchange, name);
+	for (size_t i = 0; i < exchange->head.count; i++) {
+		const struct head_field *field = &exchange->head.fields[i];
+
+		if (!head_alike(field->name, (struct slice){name, strlen(name)}))
+			continue;
+		buf_add_string(&list, list.len > 0 ? "," : "");
+		buf_add(&list, field->value.data, field->value.len);
+	}
+	buf_add_byte(&list, '\0');
+	if (list.error)
+		buf_clear(&list);
+	free(exchange->value);
+	exchange->value = list.data;
+	return exchange->value;
+}
+
 size_t exchange_header_count(const struct exchange *exchange, const char *name)
 {
 	return head_count(&exchange->head, name);

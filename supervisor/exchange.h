@@ -35,6 +35,10 @@ const char *exchange_query(struct exchange *exchange, const char *name);
 const char *exchange_header(struct exchange *exchange, const char *name);
 size_t exchange_header_count(const struct exchange *exchange, const char *name);
 
+/* The same for a field that is a list, which may stand in several lines: their values with commas in between (RFC 9110,
+ * 5.3). Valid until the next call, or one of exchange_query. NULL also when memory is out. */
+const char *exchange_list(struct exchange *exchange, const char *name);
+
 /* The content of the request, whole. Only while serve runs: its memory is given back when serve returns. */
 void exchange_body(const struct exchange *exchange, const char **data, size_t *len);
 

@@ -207,6 +207,8 @@ void gate_write(struct gate *gate, const struct slice *parts, size_t n)
 	/* With bytes before it there was no room a moment ago. */
 	if (first)
 		write_some(gate);
+	if (unsent(gate) > GATE_UNREAD_BYTES)
+		connections_bound_unread(gate->connections, gate);
 	if (gate->broken || unsent(gate) > 0)
 		wake(gate);
 }
@@ -231,7 +233,7 @@ static bool tell_gone(struct gate *gate)
 {
 	if (gate->broken)
 		close_socket(gate);
-	if (gate->told || (!gate->ended && !gate->broken))
+	if (gate->told || (!gate->ended && !gate->left && !gate->broken))
 		return false;
 	gate->told = true;
 	if (exchange_gone(gate->exchange))
@@ -329,7 +331,7 @@ static uint64_t next_due(const struct gate *gate)
 
 static bool is_unread(const struct gate *gate)
 {
-	return gate->state == GATE_BUSY && !gate->ended && !gate->broken && wanted(gate) == 0;
+	return gate->state == GATE_BUSY && !gate->ended && !gate->told && wanted(gate) == 0;
 }
 
 static void look_for_end(struct gate *gate)
@@ -339,7 +341,7 @@ static void look_for_end(struct gate *gate)
 	if (poll(&peer, 1, 0) != 1)
 		return;
 	if (peer.revents & POLLRDHUP)
-		gate->ended = true;
+		gate->left = true;
 	if (peer.revents & (POLLERR | POLLHUP))
 		gate->broken = true;
 }

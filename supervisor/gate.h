@@ -47,7 +47,8 @@ struct gate {
 	bool trusted;  /* a request of it was let in, and not only to /healthz, where all may go */
 	bool kept;     /* it has had a request */
 	bool begun;    /* bytes of the request that is awaited have come */
-	bool ended;    /* the peer will send no more */
+	bool ended;    /* the peer will send no more, and all was read */
+	bool left;     /* it will send no more, but what it sent ahead still waits */
 	bool broken;   /* no byte goes in or out any more */
 	bool told;     /* the exchange knows that the peer is gone */
 	bool closing;  /* after this answer */
@@ -97,6 +98,15 @@ struct connections {
 	struct event *resume;
 	char scratch[65536]; /* where bytes arrive */
 };
+
+/*** connections.c ***/
+
+/* What is smaller than this is not worth to be looked for. */
+#define GATE_UNREAD_BYTES ((size_t)64 * KIB)
+
+/* Breaks off the peers that have taken nothing for longest, but for writer, until what all others leave unread is bounded
+ * (HTTP_UNREAD). Each is gone at its next step. */
+void connections_bound_unread(struct connections *connections, const struct gate *writer);
 
 /*** gate.c: bytes and time ***/
 

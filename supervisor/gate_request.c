@@ -240,9 +240,10 @@ static void note_begin(struct gate *gate)
 bool gate_take_head(struct gate *gate)
 {
 	size_t end = 0;
+	bool begins = !gate->broken && skip_empty_lines(gate);
 
 	note_begin(gate);
-	if (!gate->broken && skip_empty_lines(gate))
+	if (begins)
 		end = head_end(gate->in.data, gate->in.len, &gate->seen);
 	if (gate->broken || (end == 0 && gate->ended)) {
 		gate->state = GATE_CLOSED;

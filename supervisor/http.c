@@ -264,6 +264,13 @@ static int open_transport(struct http *http)
 	return http->sse || http->streamable ? 0 : -ENOMEM;
 }
 
+static uint64_t longest_answer(const struct config *config)
+{
+	uint64_t call = config->max_output_bytes * ANSWER_ESCAPE_FACTOR;
+
+	return call > MAX_BATCH_BYTES ? call : MAX_BATCH_BYTES;
+}
+
 static int open_connections(struct http *http)
 {
 	const struct config *config = http->spec->config;
@@ -272,6 +279,7 @@ static int open_connections(struct http *http)
 		.listeners = http->spec->listeners,
 		.access = http->spec->access,
 		.body_max = config_message_max(config),
+		.answer_max = longest_answer(config),
 		.max_connections = config->max_connections,
 		.metrics = &http->metrics,
 		.serve = on_exchange,

@@ -39,7 +39,7 @@ static size_t quote_one(struct buf *out, const char *text, size_t len, bool *rep
 		*replaced = true;
 		return bad;
 	}
-	if (code < 0x80 || code == 0x2028 || code == 0x2029)
+	if (code < 0x80 || code == 0x85 || code == 0x2028 || code == 0x2029)
 		escape(out, code);
 	else
 		buf_add(out, text, size);

@@ -12,7 +12,8 @@
 #include "common/buf.h"
 
 /* Appends text as a JSON string with its quotes: each maximal subpart of invalid UTF-8 becomes U+FFFD, control
- * characters (also U+007F, U+2028 and U+2029) become escapes, the rest is copied. Returns whether anything was
+ * characters (also U+007F) and what some readers of lines take for the end of one (U+0085, U+2028, U+2029: Python's
+ * splitlines, by which clients have read events) become escapes, the rest is copied. Returns whether anything was
  * replaced. */
 bool json_quote(struct buf *out, const char *text, size_t len);
 

@@ -24,12 +24,29 @@ static bool add_server_info(cJSON *result)
 	return cJSON_AddRawToObject(meta, SERVER_INFO_KEY, SERVER_INFO);
 }
 
-static void send_answer(const struct mcp_reply *reply, const struct buf *out)
+static void send_text(const struct mcp_reply *reply, const struct buf *out)
 {
 	if (out->error == 0)
 		channel_answer(reply->channel, reply->batch, reply->kind, out->data, out->len);
 	else
 		channel_lose_answer(reply->channel, reply->batch);
+}
+
+/* One request must not make us keep without bound what nobody reads yet. */
+static void send_answer(const struct mcp_reply *reply, const struct buf *out)
+{
+	_cleanup_(buf_clear) struct buf instead = BUF_INIT;
+
+	if (out->error || batch_has_room(reply->batch, out->len)) {
+		send_text(reply, out);
+		return;
+	}
+	rpc_error(
+		&instead, reply->id, RPC_INTERNAL_ERROR,
+		"The request was served, but the answers to this batch are too long together. Send "
+		"requests with long answers one by one.",
+		NULL);
+	send_text(reply, &instead);
 }
 
 static void give_back(void)

@@ -170,7 +170,7 @@ static bool on_gone(void *ctx)
 static struct post *post_new(struct streamable *streamable, struct exchange *exchange)
 {
 	struct post *post = calloc(1, sizeof(*post));
-	const char *accept = exchange_header(exchange, "Accept");
+	const char *accept = exchange_list(exchange, "Accept");
 
 	if (!post)
 		return NULL;
@@ -229,7 +229,7 @@ static void handle(struct post *post)
 
 static void serve_post(struct streamable *streamable, struct exchange *exchange)
 {
-	const char *accept = exchange_header(exchange, "Accept");
+	const char *accept = exchange_list(exchange, "Accept");
 	struct post *post;
 
 	if (refusal_unless_json(exchange))

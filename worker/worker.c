@@ -281,6 +281,8 @@ int worker_serve(int link, const struct inside *inside, uint32_t python_version)
 		turn(&worker);
 	sandbox_destroy(&worker.sandbox);
 	sandbox_clear(&worker.sandbox);
+	/* The link may have ended in the middle of a run. */
+	watch_clear(&worker.run.watch);
 	close(worker.signals);
 	return worker.exit_code;
 }

@@ -1,10 +1,11 @@
 /* fake_http - the connections of the server with something simple behind them, under the supervisor's own filter.
  *
- * Arguments are settings, name=value: token, kind (open, loopback), unix (a path), max (connections), body (bytes), and
- * head, request, idle, stall, keep_alive (ms). stdout: the port. SIGTERM drains; the end of stdin ends it at once.
+ * Arguments are settings, name=value: token, kind (open, loopback), unix (a path), max (connections), body and answer
+ * (bytes), and head, request, idle, stall, keep_alive (ms). stdout: the port. SIGTERM drains; the end of stdin ends it at once.
  * What is done with a request to /mcp is in its field Do:
  *   echo          the body comes back (this is what happens without the field)
  *   facts         method, path, query parameter "a", some fields and the length of the body, as JSON
+ *   list          the values of X-Field, as one list
  *   slow N        echo after N ms
  *   never         no answer; when the peer goes, so does the exchange
  *   keep N        the same as slow, but a peer that goes is tried to be answered
@@ -209,6 +210,14 @@ static void answer_big(struct exchange *exchange, unsigned long bytes)
 	exchange_answer(exchange, 200, "application/json", data, bytes);
 }
 
+static void answer_list(struct exchange *exchange)
+{
+	const char *list = exchange_list(exchange, "X-Field");
+
+	list = list ? list : "(none)";
+	exchange_answer(exchange, 200, "text/plain", list, strlen(list));
+}
+
 static void serve(struct exchange *exchange, void *ctx)
 {
 	struct fake *fake = ctx;
@@ -223,6 +232,8 @@ static void serve(struct exchange *exchange, void *ctx)
 		exchange_answer(exchange, 200, "text/plain", "ok\n", 3);
 	else if (strcmp(wish, "facts") == 0)
 		answer_facts(exchange);
+	else if (strcmp(wish, "list") == 0)
+		answer_list(exchange);
 	else if (strcmp(wish, "never") == 0)
 		start_echo(fake, exchange, 0, false);
 	else if (strcmp(wish, "abort") == 0)
@@ -354,6 +365,7 @@ int main(int argc, char **argv)
 	struct connections_spec spec = {.base = fake.base,
 					.listeners = &fake.listeners,
 					.body_max = number(argv, "body", 1 << 20),
+					.answer_max = number(argv, "answer", 1 << 30),
 					.max_connections = number(argv, "max", MAX_CONNECTIONS),
 					.times = &times,
 					.serve = serve,

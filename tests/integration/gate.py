@@ -50,7 +50,7 @@ class Fake:
             self.process.stdout.close()
             self.process.stderr.close()
         if kind is None:
-            told = (b"event=http.accept_failed ", b"event=http.refused ")
+            told = (b"event=http.accept_failed ", b"event=http.refused ", b"event=http.unread ")
             equal((code, [line for line in errors.splitlines() if not any(t in line for t in told)]), (0, []),
                   "the server")
 
@@ -654,6 +654,21 @@ def test_peers_that_say_nothing():
             within(time.monotonic() - start, .8, 3)
 
 
+def test_an_empty_line_begins_no_request():
+    """Clients have sent one behind a body; it does not shorten the time that a connection is kept."""
+    with Fake(head=300, idle=4000) as fake, fake.connect() as kept:
+        equal(kept.ask(post(b"x") + b"\r\n").status, 200)
+        time.sleep(1)
+        equal(kept.ask(post(b"x")).status, 200)
+
+
+@cases([("none", [], b"(none)"), ("one", [b" a, b"], b"a, b"), ("several", [b" a", b"", b"b;q=1 "], b"a,,b;q=1")])
+def test_a_list_may_stand_in_several_lines(values, joined):
+    fields = b"".join(b"X-Field:%s\r\n" % value for value in values)
+    with Fake() as fake, fake.connect() as peer:
+        equal(peer.ask(post(b"", b"Do: list\r\n" + fields)).body, joined)
+
+
 def unread(fake):
     """A peer whose kernel takes little of what nobody reads."""
     sock = socket.socket()
@@ -670,6 +685,33 @@ def test_a_peer_that_never_reads(do, gone):
         until(lambda: fake.state()["connections"] == 1, 60, "it is still there")
         check(time.monotonic() - start > .5, "too early")
         equal(fake.state()["gone"], gone)
+
+
+def taken(peer):
+    """Reads to the end and says how many bytes there were."""
+    total = len(peer.rest)
+    while True:
+        data = peer.sock.recv(1 << 20)
+        if not data:
+            return total
+        total += len(data)
+
+
+def test_answers_that_nobody_reads_are_bounded_together():
+    """There is room for 60 MB, and a kernel takes a few: the fourth answer costs the first peer its own."""
+    ask = post(b"", b"Connection: close\r\nDo: big 20000000\r\n")
+    with Fake(answer=15000000) as fake, fake.connect() as reader:
+        peers = [unread(fake) for _ in range(4)]
+        for n, peer in enumerate(peers, 1):
+            equal(fake.state()["connections"], 6, "before peer %d:" % n)
+            peer.send(ask)
+            check(peer.more(), "no answer")
+        until(lambda: fake.state()["connections"] == 5, 10, "the first is still there")
+        equal(len(reader.ask(post(b"", b"Do: big 1000000\r\n")).body), 1000000)
+        check(taken(peers[0]) < 20000000, "the first got all")
+        check(taken(peers[3]) > 20000000, "the last one did not get all")
+        for peer in peers:
+            peer.sock.close()
 
 
 # Room.
@@ -790,6 +832,17 @@ def test_a_peer_that_half_closed_is_answered_if_wished():
             equal([peer.answer().body, peer.answer().body], [b"hello", b"again"])
             check(peer.at_end(), "kept")
         equal(fake.state()["kept"], 2)
+
+
+def test_all_that_was_sent_ahead_is_answered():
+    """More than is read ahead, behind a request that takes its time, and nothing after it: a script that is piped in."""
+    with Fake() as fake, fake.connect() as peer:
+        peer.send(post(b"first", b"Do: keep 700\r\n") + post(b"x" * 100) * 400)
+        half_close(peer)
+        equal(peer.answer().body, b"first")
+        for _ in range(400):
+            equal(peer.answer().body, b"x" * 100)
+        check(peer.at_end(), "kept")
 
 
 @cases([("close", close), ("reset", reset)])

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "common/limits.h"
 #include "supervisor/channel.h"
 
 /* What was sent, one message a line. */
@@ -63,6 +64,22 @@ static void test_sends_a_batch_when_its_last_hold_goes(void **state)
 	assert_int_equal(sent.len, 0);
 	batch_release(batch);
 	assert_string_equal(sent.text, "[1,{\"a\":2}]\n");
+}
+
+static void test_a_batch_has_room_for_one_long_answer_or_many_short_ones(void **state)
+{
+	struct sent sent = {.len = 0};
+	struct channel channel = {.send = record, .ctx = &sent};
+	struct batch *batch = batch_new(&channel);
+
+	(void)state;
+	assert_true(batch_has_room(NULL, SIZE_MAX));
+	assert_true(batch_has_room(batch, MAX_BATCH_BYTES + 1));
+	channel_answer(&channel, batch, CHANNEL_SERVED, "1", 1);
+	assert_true(batch_has_room(batch, MAX_BATCH_BYTES - 2));
+	assert_false(batch_has_room(batch, MAX_BATCH_BYTES));
+	batch_release(batch);
+	assert_string_equal(sent.text, "[1]\n");
 }
 
 static void test_sends_nothing_for_an_empty_batch(void **state)
@@ -151,6 +168,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sends_at_once_without_a_batch),
 		cmocka_unit_test(test_sends_a_batch_when_its_last_hold_goes),
+		cmocka_unit_test(test_a_batch_has_room_for_one_long_answer_or_many_short_ones),
 		cmocka_unit_test(test_sends_nothing_for_an_empty_batch),
 		cmocka_unit_test(test_sends_an_error_for_a_lost_answer),
 		cmocka_unit_test(test_sends_one_error_for_a_batch_that_lacks_an_answer),

@@ -39,7 +39,7 @@ static void test_escapes_quotes_controls_and_separators(void **state)
 	CHECK("a\"b\\c", "\"a\\\"b\\\\c\"", false);
 	CHECK("\b\f\n\r\t", "\"\\b\\f\\n\\r\\t\"", false);
 	CHECK("\0\x01\x1f\x7f", "\"\\u0000\\u0001\\u001f\\u007f\"", false);
-	CHECK("\xe2\x80\xa8\xe2\x80\xa9", "\"\\u2028\\u2029\"", false);
+	CHECK("\xc2\x85\xe2\x80\xa8\xe2\x80\xa9", "\"\\u0085\\u2028\\u2029\"", false);
 	CHECK("a\0b", "\"a\\u0000b\"", false);
 }
 

@@ -282,6 +282,29 @@ static void test_a_batch_of_cancelled_calls_is_not_answered(void **state)
 	check_silent(fake, "[" CALL("2", "x", "") "," CANCEL("2") "]");
 }
 
+static void test_bounds_the_answers_to_a_batch(void **state)
+{
+	struct fake *fake = *state;
+	const size_t len = 3 * MIB;
+	_cleanup_free_ char *output = malloc(len + 1);
+
+	assert_non_null(output);
+	memset(output, 1, len);
+	output[len] = '\0';
+	fake_handle(fake, INITIALIZE("2025-03-26"));
+	check_silent(fake, "[" CALL("1", "x", "") "," CALL("2", "y", "") "," CALL(
+				   "3", "z", "") "," CALL("4", "z", "") "]");
+	/* Each byte takes seven here ("\\\\u0001"); the fake gives back its calls in the order 1, 4, 3, 2. */
+	for (int i = 0; i < 4; i++)
+		fake_end(fake, 0, output);
+	check_mentions(fake, "\"id\":1,\"result\"");
+	check_mentions(fake, "\"id\":4,\"result\"");
+	check_mentions(fake, "\"id\":3,\"result\"");
+	check_mentions(fake, "\"id\":2,\"error\"");
+	check_mentions(fake, "too long together");
+	assert_in_range(fake->sent.len, 3 * 7 * len, MAX_BATCH_BYTES);
+}
+
 static void test_bounds_batches(void **state)
 {
 	struct fake *fake = *state;
@@ -339,6 +362,7 @@ int main(void)
 		TEST(test_a_batch_waits_for_its_calls),
 		TEST(test_a_batch_of_cancelled_calls_is_not_answered),
 		TEST(test_bounds_batches),
+		TEST(test_bounds_the_answers_to_a_batch),
 		TEST(test_end_cancels_what_is_in_flight),
 	};
 
