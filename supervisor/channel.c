@@ -35,13 +35,14 @@ void channel_mute(struct channel *channel)
 	channel->send = NULL;
 }
 
-static void send(const struct channel *channel, enum answer kind, const char *text, size_t len)
+static void send(const struct channel *channel, enum channel_kind kind, const char *text,
+		 size_t len)
 {
 	if (channel->send)
 		channel->send(channel->ctx, kind, text, len);
 }
 
-void channel_answer(struct channel *channel, struct batch *batch, enum answer kind,
+void channel_answer(struct channel *channel, struct batch *batch, enum channel_kind kind,
 		    const char *text, size_t len)
 {
 	if (!batch) {
@@ -57,7 +58,7 @@ void channel_lose_answer(struct channel *channel, struct batch *batch)
 	if (batch)
 		batch->answers.error = -ENOMEM;
 	else
-		send(channel, ANSWER_SERVED, LOST, strlen(LOST));
+		send(channel, CHANNEL_SERVED, LOST, strlen(LOST));
 }
 
 struct batch *batch_new(struct channel *channel)
@@ -89,9 +90,9 @@ static void send_batch(struct batch *batch)
 	buf_add_byte(answers, ']');
 	/* An array that lacks an answer would leave its caller waiting as much as none does. */
 	if (!answers->error)
-		send(batch->channel, ANSWER_SERVED, answers->data, answers->len);
+		send(batch->channel, CHANNEL_SERVED, answers->data, answers->len);
 	else
-		send(batch->channel, ANSWER_SERVED, LOST, strlen(LOST));
+		send(batch->channel, CHANNEL_SERVED, LOST, strlen(LOST));
 }
 
 void batch_release(struct batch *batch)

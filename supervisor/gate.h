@@ -90,7 +90,9 @@ struct connections {
 	struct connections_times times;
 	TAILQ_HEAD(gates, gate) gates; /* in the order they were accepted */
 	size_t count;
-	uint64_t bodies; /* bytes of content that are being received, announced ones included */
+	uint64_t bodies;     /* bytes of content that large requests hold, not yet whole */
+	uint64_t refused;    /* requests since the last line of log about one */
+	uint64_t refused_ms; /* when that was */
 	bool stopping;
 	struct acceptor *acceptors;
 	struct event *resume;
@@ -103,7 +105,7 @@ struct connections {
 #define GATE_UNREAD_BYTES ((size_t)64 * KIB)
 
 /* Breaks off the peers that have taken nothing for longest, but for writer, until what all others leave unread is bounded
- * (HTTP_UNREAD). Each is gone at its next step. */
+ * (HTTP_ANSWERS). Each is gone at its next step. */
 void connections_bound_unread(struct connections *connections, const struct gate *writer);
 
 /*** gate.c: bytes and time ***/

@@ -23,6 +23,7 @@
 #include "supervisor/loop.h"
 #include "supervisor/mcp.h"
 #include "supervisor/metrics.h"
+#include "supervisor/refusal.h"
 #include "supervisor/sse.h"
 #include "supervisor/streamable.h"
 
@@ -70,24 +71,21 @@ static void serve_message(struct http *http, struct exchange *exchange)
 
 static bool refuse_unless_read(struct exchange *exchange)
 {
-	static const char text[] = "{\"error\":\"method_not_allowed\"}";
 	enum exchange_method method = exchange_method(exchange);
 
 	if (method == EXCHANGE_GET || method == EXCHANGE_HEAD)
 		return false;
-	exchange_set_header(exchange, "Allow", "GET, HEAD");
-	exchange_answer(exchange, 405, JSON, text, strlen(text));
+	refusal_method(exchange, "GET, HEAD");
 	return true;
 }
 
-/* Whoever asks has shown no token, so it says yes or no and nothing else. */
+/* Whoever asks has shown no token, so it says yes or no and nothing else; access lets GET and HEAD alone come here. */
 static void serve_health(struct http *http, struct exchange *exchange)
 {
-	bool well = http->started && !http->draining && !dispatch_trouble(http->mcp.dispatch);
+	bool well = dispatch_has_stood(http->mcp.dispatch) && !dispatch_trouble(http->mcp.dispatch);
 	const char *text = well ? "{\"status\":\"ok\"}" : "{\"status\":\"unavailable\"}";
 
-	if (!refuse_unless_read(exchange))
-		exchange_answer(exchange, well ? 200 : 503, JSON, text, strlen(text));
+	exchange_answer(exchange, well ? 200 : 503, JSON, text, strlen(text));
 }
 
 static size_t count_sessions(const struct http *http)
@@ -150,15 +148,6 @@ static serve find_route(const struct http *http, const char *path)
 	return NULL;
 }
 
-static void refuse_drained(struct exchange *exchange)
-{
-	static const char text[] = "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32000,\"message\":"
-				   "\"The server is shutting down\"},\"id\":null}";
-
-	exchange_set_header(exchange, "Retry-After", "1");
-	exchange_answer(exchange, 503, JSON, text, strlen(text));
-}
-
 static void on_exchange(struct exchange *exchange, void *ctx)
 {
 	struct http *http = ctx;
@@ -167,8 +156,6 @@ static void on_exchange(struct exchange *exchange, void *ctx)
 	/* connections let only known paths in. */
 	if (!serve_it)
 		exchange_abort(exchange);
-	else if (http->draining && serve_it != serve_health)
-		refuse_drained(exchange);
 	else
 		serve_it(http, exchange);
 }
@@ -345,6 +332,9 @@ int http_serve(const struct http_spec *spec)
 	int r = http_init(&http, spec);
 	size_t pending;
 
+	/* Not before: whoever reads that we listen may end us by a signal at once. */
+	if (r == 0)
+		listen_log(spec->listeners, spec->has_token);
 	while (r == 0 && !http.leaving)
 		if (event_base_loop(http.base, EVLOOP_ONCE) < 0)
 			r = -ENOMEM;

@@ -163,13 +163,13 @@ export async function terminate(label, transport, hasSession) {
   });
 }
 
-// Without the right token a client is refused, and says by which status. connect(headers) connects a new client.
+// Without the right token a client is refused, and says so in a way of its own. connect(headers) connects a new client.
 export async function refuse(label, connect) {
   if (Object.keys(server.headers ?? {}).length === 0) return;
   const wrong = Object.fromEntries(Object.entries(server.headers).map(([name, value]) => [name, `${value}x`]));
   for (const [name, headers] of [['no token', {}], ['a wrong token', wrong]]) {
     await test(`${label} is refused with ${name}`, async () => {
-      await assert.rejects(connect(headers), (error) => /\b401\b/.test(`${error.code} ${error.message}`));
+      await assert.rejects(connect(headers), (error) => /\b401\b|Unauthorized/.test(`${error.code} ${error.message}`));
     });
   }
 }

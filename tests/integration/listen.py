@@ -4,7 +4,6 @@
 What takes the default port, a port below 1024 or an address that is not ours happens in a network namespace of its own.
 """
 import os
-import pwd
 import re
 import shutil
 import signal
@@ -12,15 +11,16 @@ import socket
 import stat
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from mcp import (BINARY, PATIENCE, Server, Timeout, case, cases, check, contains, equal, main, run, skip, unique,
-                 until)
+from mcp import (BINARY, PATIENCE, Server, Timeout, case, cases, check, contains, equal, main, run, service_ids,
+                 skip, unique, until)
 from _messages import ran
 
 NO_ADDRESS, NO_SANDBOX, BAD_CONFIG = 71, 69, 78
 ROOT = os.geteuid() == 0
-LINE = re.compile(rb'event=http\.listen addr="([^"]*)" kind=(\w+)\n')
+LINE = re.compile(rb'event=http\.listen addr="([^"]*)" kind=(\w+) auth=(?:token|none)\n')
 
 PREPARED = "import ctypes, fcntl, os, socket, struct, sys\n%s\nos.execv(sys.argv[1], sys.argv[1:])"
 # Sockets made by `make` become descriptors 3, 4, … and are told of as systemd does it.
@@ -75,17 +75,6 @@ def has_ipv6():
         return True
     except OSError:
         return False
-
-
-def service_ids():
-    """Whom a server becomes."""
-    if not ROOT:
-        return os.geteuid(), os.getegid()
-    try:
-        entry = pwd.getpwnam("mcp-exec")
-        return entry.pw_uid, entry.pw_gid
-    except KeyError:
-        return 65532, 65532
 
 
 class Http(Server):
@@ -189,7 +178,7 @@ def test_port_alone_is_every_address():
         equal(kind, "open")
         connects(socket.AF_INET, ("127.0.0.1", port_of(name)))
         if has_ipv6():
-            equal(name, "[::]:%d" % port_of(name))
+            equal(name, ":%d" % port_of(name))
             connects(socket.AF_INET6, ("::1", port_of(name)))
         check(b"event=http.open" not in s.stderr(), "a warning", s.stderr())
 
@@ -249,9 +238,25 @@ def test_default_without_a_token_is_loopback(addr):
     equal(names, want)
 
 
+@case("none", {}, b"none")
+@case("credential of another name", {"CREDENTIALS_DIRECTORY": "other"}, b"none")
+@case("credential", {"CREDENTIALS_DIRECTORY": "mcp-exec-auth-token"}, b"token")
+@case("variable", {"MCP_EXEC_AUTH_TOKEN": "t0ken"}, b"token")
+def test_log_says_whether_a_token_is_asked_for(env, want):
+    """A credential whose name is misspelt is none: that must be seen where nobody is warned, on loopback."""
+    with tempfile.TemporaryDirectory() as directory:
+        if "CREDENTIALS_DIRECTORY" in env:
+            with open(os.path.join(directory, env["CREDENTIALS_DIRECTORY"]), "w", encoding="ascii") as file:
+                file.write("t0ken\n")
+            env = {"CREDENTIALS_DIRECTORY": directory}
+        with Http("127.0.0.1:0", env) as s:
+            s.listens()
+            contains(s.stderr().decode(), "kind=loopback auth=%s\n" % want.decode())
+
+
 def test_default_with_a_token_is_every_address():
     ipv6, names = listeners_in_own_net(None, MCP_EXEC_AUTH_TOKEN="t0ken")
-    equal(names, [(b"[::]:8080" if ipv6 else b"0.0.0.0:8080", b"open")])
+    equal(names, [(b":8080" if ipv6 else b"0.0.0.0:8080", b"open")])
 
 
 def test_port_below_1024():
@@ -282,7 +287,7 @@ def test_address_in_use():
 
 def test_too_many_listeners():
     code, text = refused(" ".join(["127.0.0.1:0"] * 17))
-    equal(code, NO_ADDRESS)
+    equal(code, BAD_CONFIG)
     contains(text, "16")
     with Http(" ".join(["127.0.0.1:0"] * 16)) as s:
         s.listens(16)
@@ -297,6 +302,16 @@ def test_wrong_address(addr, part):
     code, text = refused(addr)
     equal(code, BAD_CONFIG)
     contains(text, "MCP_EXEC_ADDR", part)
+
+
+def test_whoever_is_told_that_it_listens_may_end_it():
+    """A signal that comes with the line finds somebody who looks for signals."""
+    for _ in range(20):
+        with Http("127.0.0.1:0") as s:
+            deadline = time.monotonic() + 15 * PATIENCE
+            while b"event=http.listen" not in s.stderr() and time.monotonic() < deadline:
+                pass
+            equal(s.end(), 0, str(s.stderr()))
 
 
 # Unix sockets.
@@ -335,7 +350,7 @@ def test_unix_socket_is_for_user_and_group():
         equal(os.listdir(place.name), [], "left behind:")
 
 
-def test_unix_socket_is_not_found_by_an_odd_umask():
+def test_an_odd_umask_does_not_open_the_unix_socket():
     with Place() as place, Http(place.addr, through=prepared("os.umask(0)")) as s:
         s.listens()
         equal(oct(stat.S_IMODE(os.lstat(place.path).st_mode)), oct(0o660))
@@ -601,7 +616,6 @@ def test_file_without_a_token(path, part):
 @cases([("blank", "s3cret s3cret"), ("not ASCII", "s3cr\u00e9t"), ("two newlines", "s3cret\n\n"),
         ("newline alone", "\n"), ("too long", "s3cret" * 700)])
 def test_doubtful_token(token):
-    env = {"MCP_EXEC_AUTH_TOKEN": token}
     with Token(token) as path:
         for env in ({"MCP_EXEC_AUTH_TOKEN": token}, {"MCP_EXEC_AUTH_TOKEN_FILE": path}):
             code, text = refused("127.0.0.1:0", env)

@@ -120,7 +120,7 @@ class HttpClient(Conversation):
         else:
             fields += [("Mcp-Session-Id", self.session)] if self.session else []
             fields += [("MCP-Protocol-Version", self.version)] if (self.version or "") >= NAMED_SINCE else []
-        return request("POST", self.path, self.fields(merged(fields, headers)), as_body(message))
+        return request("POST", self.path, merged(self.fields(fields), headers), as_body(message))
 
     def begin(self, message, headers=(), era=None, connection=None, timeout=WAIT_S):
         """Sends a message and returns the connection on which the answer will come."""
@@ -214,13 +214,13 @@ class SseClient(HttpClient):
 
     def start_stream(self, headers=()):
         connection = self.connect()
-        connection.send(request("GET", self.path, self.fields(merged([("Accept", "text/event-stream")], headers))))
+        connection.send(request("GET", self.path, merged(self.fields([("Accept", "text/event-stream")]), headers)))
         return connection.reply("GET")
 
     def message_bytes(self, message, headers=(), era=None):
         fields = [("Content-Type", "application/json"), ("Accept", BOTH)]
         fields += [("MCP-Protocol-Version", self.version)] if (self.version or "") >= NAMED_SINCE else []
-        return request("POST", self.endpoint, self.fields(merged(fields, headers)), as_body(message))
+        return request("POST", self.endpoint, merged(self.fields(fields), headers), as_body(message))
 
     def post(self, message, *args, **more):
         if self.stream is None:
