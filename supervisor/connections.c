@@ -65,8 +65,7 @@ static struct gate *find_idlest(const struct connections *connections, const str
 	struct gate *gate, *idlest = NULL;
 
 	*total = 0;
-	TAILQ_FOREACH(gate, &connections->gates, link)
-	{
+	for (gate = TAILQ_FIRST(&connections->gates); gate; gate = TAILQ_NEXT(gate, link)) {
 		size_t unread = evbuffer_get_length(gate->out);
 
 		if (gate->broken || unread <= GATE_UNREAD_BYTES)
@@ -83,7 +82,7 @@ void connections_bound_unread(struct connections *connections, const struct gate
 	uint64_t total;
 	struct gate *idlest = find_idlest(connections, writer, &total);
 
-	while (idlest && total > HTTP_UNREAD * connections->spec.answer_max) {
+	while (idlest && total > HTTP_ANSWERS * connections->spec.answer_max) {
 		log_event(LOG_WARN, "http.unread", LOG_U64("bytes", total));
 		idlest->broken = true;
 		event_active(idlest->timer, EV_TIMEOUT, 0);

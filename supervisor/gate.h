@@ -105,7 +105,7 @@ struct connections {
 #define GATE_UNREAD_BYTES ((size_t)64 * KIB)
 
 /* Breaks off the peers that have taken nothing for longest, but for writer, until what all others leave unread is bounded
- * (HTTP_UNREAD). Each is gone at its next step. */
+ * (HTTP_ANSWERS). Each is gone at its next step. */
 void connections_bound_unread(struct connections *connections, const struct gate *writer);
 
 /*** gate.c: bytes and time ***/

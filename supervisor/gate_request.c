@@ -22,7 +22,7 @@
 /* Who a peer is, for an administrator who wants to know who is refused. */
 static const char *peer_name(int fd, char *name, size_t size)
 {
-	struct sockaddr_storage peer;
+	struct sockaddr_storage peer = {.ss_family = AF_UNSPEC};
 	socklen_t len = sizeof(peer);
 
 	if (fd < 0 || getpeername(fd, (struct sockaddr *)&peer, &len) < 0)
