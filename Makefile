@@ -52,7 +52,7 @@ TRY_LDFLAGS := -pie -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,-z,separate-c
 TRY_FORTIFY := $(if $(SAN),,3 2)
 SAN_FLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 
-LIBRARIES := libevent_core libevent_extra libcjson libnl-3.0 libnl-route-3.0 libseccomp libcap
+LIBRARIES := libevent_core libcjson libnl-3.0 libnl-route-3.0 libseccomp libcap
 
 # The answers are kept in a makefile of their own, one for each compiler; make builds it first and starts again.
 empty :=
@@ -85,7 +85,8 @@ $(PROBED): Makefile
 	rm -f $$t $$t.c; \
 	{ echo "HARDEN_CFLAGS := $$f$$c"; echo "HARDEN_LDFLAGS :=$$l"; \
 	  echo "LIB_CFLAGS := $$(pkg-config --cflags $(LIBRARIES))"; \
-	  echo "SERVER_LIBS := $$(pkg-config --libs libevent_extra libevent_core libcjson libseccomp)"; \
+	  echo "SERVER_LIBS := $$(pkg-config --libs libevent_core libcjson libseccomp)"; \
+	  echo "TEST_LIBS := -lcmocka $$(pkg-config --libs libevent_extra)"; \
 	  echo "WORKER_LIBS := $$(pkg-config --libs libnl-route-3.0 libnl-3.0 libseccomp libcap)"; \
 	} >$@.new && mv $@.new $@
 
@@ -164,7 +165,7 @@ have-cmocka:
 	@pkg-config --exists cmocka || { echo "The library cmocka was not found. Please run: packaging/deps.sh test" >&2; exit 1; }
 
 $(TEST_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(ARCHIVES)
-	$(call link,$(SERVER_LIBS) $(WORKER_LIBS) -lcmocka)
+	$(call link,$(SERVER_LIBS) $(WORKER_LIBS) $(TEST_LIBS))
 
 $(FAKE_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/fake/%.o $(BUILD)/libsupervisor.a $(BUILD)/libpolicy.a $(BUILD)/libcommon.a
 	$(call link,$(SERVER_LIBS))

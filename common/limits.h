@@ -76,8 +76,8 @@
 #define HTTP_STALL_MS 60000
 /* A stream that has nothing to say sends a comment; proxies close what is silent for 30 to 60 s. */
 #define HTTP_KEEP_ALIVE_MS 15000
-/* All bodies that are being received may together be as large as this many of the longest message: otherwise each
- * connection could hold one. 503 beyond. */
+/* What has come of all large bodies (beyond MESSAGE_SLACK_BYTES) may together be as much as this many of the longest
+ * message: otherwise each connection could hold one. 503 beyond. */
 #define HTTP_BODIES 4
 /* Connections at a time. At the next one, the oldest that has no request is closed; when all have one, it is answered 503.
  * One costs about 40 KiB and a descriptor. */

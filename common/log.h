@@ -2,8 +2,8 @@
  *
  * Fields are typed and a line is one write(2), which never waits: when nobody reads stderr, lines are dropped, and
  * event=log.dropped n=… says later how many. There is no way to log a string of the caller: a text field must be a
- * literal (LOG_WORD, LOG_STATIC), the name of a stage (LOG_STAGE), an errno (LOG_ERRNO) or something the operator
- * configured (LOG_SETTING: a path or user name from flags and environment, quoted and escaped; never used with what
+ * literal (LOG_WORD, LOG_STATIC, LOG_REASON), the name of a stage (LOG_STAGE), an errno (LOG_ERRNO), the address of a
+ * peer (LOG_ADDRESS) or something the operator configured (LOG_SETTING: a path or user name from flags and environment, quoted and escaped; never used with what
  * came over a transport). tests/integration proves with canaries at the most verbose level that nothing else gets out.
  */
 #ifndef COMMON_LOG_H
@@ -36,6 +36,10 @@ struct log_field {
 	((struct log_field){.kind = LOG_KIND_TEXT, .key = "" k, .text = log_errno(v)})
 /* A string literal of ours that is reached through a table or a function. Never anything else. */
 #define LOG_STATIC(k, v) ((struct log_field){.kind = LOG_KIND_TEXT, .key = "" k, .text = (v)})
+/* The same, where it is a sentence. */
+#define LOG_REASON(k, v) ((struct log_field){.kind = LOG_KIND_QUOTED, .key = "" k, .text = (v)})
+/* An address of a peer, written out from what the kernel says. */
+#define LOG_ADDRESS(k, v) ((struct log_field){.kind = LOG_KIND_QUOTED, .key = "" k, .text = (v)})
 #define LOG_SETTING(k, v) ((struct log_field){.kind = LOG_KIND_QUOTED, .key = "" k, .text = (v)})
 
 /* Writes one line when level is enabled. event is a literal of the form noun.verb. */

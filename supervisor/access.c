@@ -133,9 +133,10 @@ static int read_origins(struct list *list, const char *text, char *error, size_t
 
 	for (struct slice entry; r == 0 && (entry = next_entry(&at)).len > 0; list->count++)
 		if (!parse_origin(entry, &list->entries[list->count]))
-			return refuse_entry(entry, "MCP_EXEC_ALLOWED_ORIGINS",
+			return refuse_entry(entry, "MCP_EXEC_ALLOWED_ORIGINS (--allowed-origins)",
 					    "an origin is a scheme, a host and maybe a port, "
-					    "without a path: https://app.example.com.",
+					    "without a path or a wildcard: "
+					    "https://app.example.com.",
 					    error, size);
 	return r;
 }
@@ -147,8 +148,9 @@ static int read_hosts(struct list *list, const char *text, char *error, size_t s
 
 	for (struct slice entry; r == 0 && (entry = next_entry(&at)).len > 0; list->count++)
 		if (!parse_host(entry, &list->entries[list->count]))
-			return refuse_entry(entry, "MCP_EXEC_ALLOWED_HOSTS",
-					    "a host is a name or an address and maybe a port: "
+			return refuse_entry(entry, "MCP_EXEC_ALLOWED_HOSTS (--allowed-hosts)",
+					    "a host is a name or an address and maybe a port, "
+					    "without a wildcard: "
 					    "mcp.example.com, 192.0.2.7:8080 or [2001:db8::7].",
 					    error, size);
 	return r;

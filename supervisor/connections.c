@@ -11,8 +11,6 @@
 #include "common/log.h"
 #include "supervisor/gate.h"
 
-/* Connections taken from one listener before others have their turn. */
-#define ACCEPT_AT_ONCE 16
 /* When descriptors or memory have run out, accept fails at once and the listener stays readable: without a pause the
  * loop would spin. */
 #define PAUSE_MS 100
@@ -51,9 +49,11 @@ static bool make_room(struct connections *connections)
 			spare = gate;
 		}
 	}
-	if (spare)
-		gate_free(spare);
-	return spare != NULL;
+	if (!spare)
+		return false;
+	log_event(LOG_DEBUG, "http.evicted", LOG_U64("connections", connections->count));
+	gate_free(spare);
+	return true;
 }
 
 /*** Accepting ***/
@@ -67,8 +67,6 @@ static void take_connection(struct connections *connections, int fd, enum access
 	while (connections->count >= max && make_room(connections))
 		continue;
 	room = connections->count < max;
-	if (!room)
-		log_event(LOG_DEBUG, "http.full", LOG_U64("connections", connections->count));
 	gate = gate_new(connections, fd, place);
 	if (gate && !room)
 		gate_refuse(gate, 503, "too many connections");
@@ -86,21 +84,19 @@ static void pause_accepting(struct connections *connections, int error)
 	evtimer_add(connections->resume, &wait);
 }
 
+/* One in each turn of the loop: those that have come before are read in between, so that none that has something to say
+ * counts as silent when room is made. */
 static void on_accept(evutil_socket_t fd, short what, void *ctx)
 {
 	struct acceptor *acceptor = ctx;
+	int peer;
 
 	(void)what;
-	for (int i = 0; i < ACCEPT_AT_ONCE; i++) {
-		int peer = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-
-		if (peer >= 0)
-			take_connection(acceptor->connections, peer, acceptor->place);
-		else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-			pause_accepting(acceptor->connections, errno);
-		if (peer < 0)
-			return;
-	}
+	peer = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	if (peer >= 0)
+		take_connection(acceptor->connections, peer, acceptor->place);
+	else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+		pause_accepting(acceptor->connections, errno);
 }
 
 static int accept_all(struct connections *connections)

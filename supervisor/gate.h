@@ -89,7 +89,9 @@ struct connections {
 	struct connections_times times;
 	TAILQ_HEAD(gates, gate) gates; /* in the order they were accepted */
 	size_t count;
-	uint64_t bodies; /* bytes of content that are being received, announced ones included */
+	uint64_t bodies;     /* bytes of content that large requests hold, not yet whole */
+	uint64_t refused;    /* requests since the last line of log about one */
+	uint64_t refused_ms; /* when that was */
 	bool stopping;
 	struct acceptor *acceptors;
 	struct event *resume;

@@ -1,6 +1,10 @@
 /* gate_request - what the bytes of a connection mean: a head to be judged, a content to be collected. */
 #include <errno.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "common/cleanup.h"
 #include "common/clock.h"
@@ -8,7 +12,44 @@
 #include "common/log.h"
 #include "supervisor/gate.h"
 
+/* At most one line of log about refusals in so long: whoever can be refused can be so often. */
+#define REFUSAL_LOG_MS 1000
+/* A content of this length is never too much, however many there are. */
+#define SMALL_BYTES MESSAGE_SLACK_BYTES
+
 /*** Refusals ***/
+
+/* Who a peer is, for an administrator who wants to know who is refused. */
+static const char *peer_name(int fd, char *name, size_t size)
+{
+	struct sockaddr_storage peer;
+	socklen_t len = sizeof(peer);
+
+	if (fd < 0 || getpeername(fd, (struct sockaddr *)&peer, &len) < 0)
+		return "";
+	if (peer.ss_family == AF_UNIX)
+		return "unix";
+	if (getnameinfo((struct sockaddr *)&peer, len, name, (socklen_t)size, NULL, 0,
+			NI_NUMERICHOST) != 0)
+		return "";
+	return name;
+}
+
+static void log_refusal(const struct gate *gate, int status, const char *message)
+{
+	struct connections *connections = gate->connections;
+	char name[INET6_ADDRSTRLEN + IF_NAMESIZE];
+	uint64_t now = clock_ms();
+
+	connections->refused++;
+	if (now < connections->refused_ms + REFUSAL_LOG_MS)
+		return;
+	log_event(LOG_INFO, "http.refused", LOG_U64("status", status), LOG_REASON("why", message),
+		  LOG_ADDRESS("peer", peer_name(gate->fd, name, sizeof(name))),
+		  LOG_U64("n", connections->refused));
+	connections->refused_ms = now;
+	connections->refused = 0;
+}
 
 void gate_drop_content(struct gate *gate)
 {
@@ -51,7 +92,7 @@ static void refuse(struct gate *gate, int status, const char *message, const cha
 				.close = true,
 				.more = literal(more ? more : "")};
 
-	log_event(LOG_DEBUG, "http.refused", LOG_U64("status", status));
+	log_refusal(gate, status, message);
 	add_message(&content, status, message);
 	answer.len = content.len;
 	gate->closing = true;
@@ -96,12 +137,16 @@ static void answer_preflight(struct gate *gate)
 	drop_exchange(gate, GATE_ANSWER);
 }
 
-/* Counts so many bytes of content for this gate from now on. Returns false when all gates together have too many. */
+/* Counts the bytes of content that this gate holds by now. Returns false when all gates together have too many. What is
+ * announced and does not come costs nothing, and small contents are not counted: who holds large ones locks nobody out
+ * who has a small one. */
 static bool count_content(struct gate *gate, uint64_t bytes)
 {
 	struct connections *connections = gate->connections;
 	uint64_t others = connections->bodies - gate->counted;
 
+	if (bytes <= SMALL_BYTES)
+		return true;
 	if (bytes > HTTP_BODIES * connections->spec.body_max - others)
 		return false;
 	connections->bodies = others + bytes;
@@ -126,8 +171,6 @@ static void begin_content(struct gate *gate)
 		gate_refuse(gate, 400, "a request of this method has no body here");
 	else if (head->length > gate->connections->spec.body_max)
 		gate_refuse(gate, 413, "the body is larger than a message may be");
-	else if (!count_content(gate, head->length))
-		gate_refuse(gate, 503, "too many large requests at once");
 	else if (head->expects_continue && head->body != HEAD_BODY_NONE && gate->in.len == 0)
 		gate_write(gate, &part, 1);
 }
@@ -272,6 +315,10 @@ bool gate_take_body(struct gate *gate)
 
 	if (head->body == HEAD_BODY_LENGTH) {
 		whole = gate->in.len >= head->length;
+		if (!whole && !count_content(gate, gate->in.len)) {
+			gate_refuse(gate, 503, "too many large requests at once");
+			return true;
+		}
 		content = (struct slice){gate->in.data, (size_t)head->length};
 	} else if (head->body == HEAD_BODY_CHUNKED && !gate->broken) {
 		whole = take_chunks(gate);

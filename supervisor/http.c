@@ -83,7 +83,7 @@ static bool refuse_unless_read(struct exchange *exchange)
 /* Whoever asks has shown no token, so it says yes or no and nothing else. */
 static void serve_health(struct http *http, struct exchange *exchange)
 {
-	bool well = http->started && !http->draining && !dispatch_trouble(http->mcp.dispatch);
+	bool well = http->started && !dispatch_trouble(http->mcp.dispatch);
 	const char *text = well ? "{\"status\":\"ok\"}" : "{\"status\":\"unavailable\"}";
 
 	if (!refuse_unless_read(exchange))
@@ -150,15 +150,6 @@ static serve find_route(const struct http *http, const char *path)
 	return NULL;
 }
 
-static void refuse_drained(struct exchange *exchange)
-{
-	static const char text[] = "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32000,\"message\":"
-				   "\"The server is shutting down\"},\"id\":null}";
-
-	exchange_set_header(exchange, "Retry-After", "1");
-	exchange_answer(exchange, 503, JSON, text, strlen(text));
-}
-
 static void on_exchange(struct exchange *exchange, void *ctx)
 {
 	struct http *http = ctx;
@@ -167,8 +158,6 @@ static void on_exchange(struct exchange *exchange, void *ctx)
 	/* connections let only known paths in. */
 	if (!serve_it)
 		exchange_abort(exchange);
-	else if (http->draining && serve_it != serve_health)
-		refuse_drained(exchange);
 	else
 		serve_it(http, exchange);
 }

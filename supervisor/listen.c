@@ -57,7 +57,16 @@ static void name_v4(struct listener *listener, const struct sockaddr_in *address
 static void name_v6(struct listener *listener, const struct sockaddr_in6 *address)
 {
 	char text[INET6_ADDRSTRLEN] = "", interface[IF_NAMESIZE] = "";
+	int only_v6 = 1;
+	socklen_t len = sizeof(only_v6);
 
+	/* As it was asked for: [::] alone would mean IPv6 alone. */
+	(void)getsockopt(listener->fd, IPPROTO_IPV6, IPV6_V6ONLY, &only_v6, &len);
+	if (!only_v6 && IN6_IS_ADDR_UNSPECIFIED(&address->sin6_addr)) {
+		snprintf(listener->name, sizeof(listener->name), ":%u", ntohs(address->sin6_port));
+		listener->kind = LISTENER_OPEN;
+		return;
+	}
 	inet_ntop(AF_INET6, &address->sin6_addr, text, sizeof(text));
 	if (address->sin6_scope_id != 0)
 		(void)if_indextoname(address->sin6_scope_id, interface);
@@ -257,7 +266,8 @@ void listen_log(const struct listeners *listeners, bool has_token)
 		const struct listener *listener = &listeners->list[i];
 
 		log_event(LOG_INFO, "http.listen", LOG_SETTING("addr", listener->name),
-			  LOG_STATIC("kind", kind_name(listener->kind)));
+			  LOG_STATIC("kind", kind_name(listener->kind)),
+			  LOG_STATIC("auth", has_token ? "token" : "none"));
 		if (has_token || listener->kind != LISTENER_OPEN)
 			continue;
 		log_event(LOG_WARN, "http.open", LOG_SETTING("addr", listener->name));

@@ -235,7 +235,7 @@ def linked(folder, *flags):
 NEEDED = re.compile(r"\(NEEDED\).*\[(.*)\]")
 # The link line is the wall between the two: a library that is not there cannot be called.
 FOREIGN = {"supervisor": r"lib(cap|nl-.*)\.so.*", "worker": r"lib(cjson|event.*)\.so.*"}
-ALLOWED = {"supervisor": r"lib(c|cjson|seccomp|event_(core|extra)-[\d.]+|event-[\d.]+)\.so.*",
+ALLOWED = {"supervisor": r"lib(c|cjson|seccomp|event_core-[\d.]+|event-[\d.]+)\.so.*",
            "worker": r"lib(c|seccomp|cap|nl-3|nl-route-3)\.so.*"}
 MAIN = "int main(void)\n{\n\treturn 0;\n}\n"
 

@@ -46,11 +46,12 @@ class Fake:
         finally:
             self.process.stdin.close()
             code = self.process.wait(WAIT)
-            errors = self.process.stderr.read()
+            errors = self.errors = self.process.stderr.read()
             self.process.stdout.close()
             self.process.stderr.close()
         if kind is None:
-            equal((code, [line for line in errors.splitlines() if b"event=http.accept" not in line]), (0, []),
+            told = (b"event=http.accept ", b"event=http.refused ")
+            equal((code, [line for line in errors.splitlines() if not any(t in line for t in told)]), (0, []),
                   "the server")
 
     def descriptors(self):
@@ -495,25 +496,58 @@ def test_the_size_of_a_body(size, status):
         equal(peer.ask(request).status, status)
 
 
-def test_bodies_together_are_bounded():
-    """Four of the largest are let in at once; the fifth is told to come again, and then may."""
-    with Fake(body=100000) as fake:
+LARGE = 100000
+CHUNKED = b"POST /mcp HTTP/1.1\r\n" + HOST + AUTH + b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+@cases([("length", post(b"y" * LARGE)[:-1]), ("chunks", CHUNKED + b"%x\r\n%s\r\n" % (LARGE - 1, b"y" * (LARGE - 1)))])
+def test_large_bodies_together_are_bounded(request):
+    """Four of the largest may wait for their last byte; the fifth is told to come again, and small ones never are."""
+    with Fake(body=LARGE) as fake:
         peers = [fake.connect() for _ in range(4)]
         for peer in peers:
-            peer.send(post(b"x" * 100000)[:-1])
+            peer.send(post(b"x" * LARGE)[:-1])
         until(lambda: fake.state()["connections"] == 5, 5)
         with fake.connect() as fifth:
-            answer = fifth.ask(post(b"y" * 10))
-            equal((answer.status, answer.fields["retry-after"]), (503, "1"))
-        with fake.connect() as fifth:
-            answer = fifth.ask(b"POST /mcp HTTP/1.1\r\n" + HOST + AUTH + b"Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n")
-            equal(answer.status, 503)
+            answer = fifth.ask(request)
+            equal((answer.status, answer.fields.get("retry-after")), (503, "1"))
+        with fake.connect() as sixth:
+            equal(sixth.ask(post(b"y" * 10)).status, 200)
+            equal(sixth.ask(CHUNKED + b"1\r\nx\r\n0\r\n\r\n").status, 200)
         peers[0].send(b"x")
-        equal(len(peers[0].answer().body), 100000)
+        equal(len(peers[0].answer().body), LARGE)
         with fake.connect() as fifth:
-            equal(fifth.ask(post(b"y" * 10)).status, 200)
+            equal(fifth.ask(post(b"y" * LARGE)).status, 200)
         for peer in peers:
             peer.sock.close()
+
+
+def test_bodies_that_are_announced_lock_nobody_out():
+    with Fake(body=LARGE) as fake:
+        peers = [fake.connect() for _ in range(8)]
+        for peer in peers:
+            peer.send(post(b"x" * LARGE)[:-LARGE])
+        until(lambda: fake.state()["connections"] == 9, 5)
+        with fake.connect() as other:
+            equal(other.ask(post(b"y" * LARGE)).status, 200)
+        for peer in peers:
+            peer.sock.close()
+
+
+def test_who_is_refused_is_logged_but_not_each_time():
+    with Fake() as fake:
+        for _ in range(20):
+            with fake.connect() as peer:
+                equal(peer.ask(b"GET /mcp HTTP/1.1\r\n" + HOST + b"X-MCP-AUTH: secret-canary\r\n\r\n").status, 401)
+        time.sleep(1.1)
+        with fake.connect() as peer:
+            equal(peer.ask(b"GET /path-canary HTTP/1.1\r\n" + HOST + b"\r\n").status, 404)
+    lines = [line for line in fake.errors.splitlines() if b"event=http.refused " in line]
+    check(2 <= len(lines) <= 4, "lines:", lines)
+    contains(lines[0].decode(), 'status=401 why="Unauthorized" peer="127.0.0.1" n=1')
+    contains(lines[-1].decode(), 'status=404 why="Not found" peer="127.0.0.1"')
+    equal(sum(int(line.rsplit(b"n=", 1)[1]) for line in lines), 21)
+    check(b"canary" not in fake.errors, "what the peer sent is in the log")
 
 
 def send_all_but_lose(peer, data):

@@ -445,7 +445,8 @@ def stop_and_kill(w):
 
 
 DEATHS = [("link_closed", lambda w: w.sock.close()), ("worker_killed", lambda w: w.process.kill()),
-          ("worker_terminated", lambda w: w.process.terminate()), ("worker_stopped_and_killed", stop_and_kill)]
+          ("worker_crashed", lambda w: w.process.send_signal(signal.SIGSEGV)),
+          ("worker_stopped_and_killed", stop_and_kill)]
 
 CLINGING = "import os, signal, time\n" \
            "for s in (1, 2, 15): signal.signal(s, signal.SIG_IGN)\nfor _ in range(5): os.fork()\n" \

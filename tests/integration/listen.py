@@ -20,7 +20,7 @@ from _messages import ran
 
 NO_ADDRESS, NO_SANDBOX, BAD_CONFIG = 71, 69, 78
 ROOT = os.geteuid() == 0
-LINE = re.compile(rb'event=http\.listen addr="([^"]*)" kind=(\w+)\n')
+LINE = re.compile(rb'event=http\.listen addr="([^"]*)" kind=(\w+) auth=(?:token|none)\n')
 
 PREPARED = "import ctypes, fcntl, os, socket, struct, sys\n%s\nos.execv(sys.argv[1], sys.argv[1:])"
 # Sockets made by `make` become descriptors 3, 4, … and are told of as systemd does it.
@@ -189,7 +189,7 @@ def test_port_alone_is_every_address():
         equal(kind, "open")
         connects(socket.AF_INET, ("127.0.0.1", port_of(name)))
         if has_ipv6():
-            equal(name, "[::]:%d" % port_of(name))
+            equal(name, ":%d" % port_of(name))
             connects(socket.AF_INET6, ("::1", port_of(name)))
         check(b"event=http.open" not in s.stderr(), "a warning", s.stderr())
 
@@ -249,9 +249,25 @@ def test_default_without_a_token_is_loopback(addr):
     equal(names, want)
 
 
+@case("none", {}, b"none")
+@case("credential of another name", {"CREDENTIALS_DIRECTORY": "other"}, b"none")
+@case("credential", {"CREDENTIALS_DIRECTORY": "mcp-exec-auth-token"}, b"token")
+@case("variable", {"MCP_EXEC_AUTH_TOKEN": "t0ken"}, b"token")
+def test_log_says_whether_a_token_is_asked_for(env, want):
+    """A credential whose name is misspelt is none: that must be seen where nobody is warned, on loopback."""
+    with tempfile.TemporaryDirectory() as directory:
+        if "CREDENTIALS_DIRECTORY" in env:
+            with open(os.path.join(directory, env["CREDENTIALS_DIRECTORY"]), "w", encoding="ascii") as file:
+                file.write("t0ken\n")
+            env = {"CREDENTIALS_DIRECTORY": directory}
+        with Http("127.0.0.1:0", env) as s:
+            s.listens()
+            contains(s.stderr().decode(), "kind=loopback auth=%s\n" % want.decode())
+
+
 def test_default_with_a_token_is_every_address():
     ipv6, names = listeners_in_own_net(None, MCP_EXEC_AUTH_TOKEN="t0ken")
-    equal(names, [(b"[::]:8080" if ipv6 else b"0.0.0.0:8080", b"open")])
+    equal(names, [(b":8080" if ipv6 else b"0.0.0.0:8080", b"open")])
 
 
 def test_port_below_1024():

@@ -81,8 +81,8 @@ static void test_refuses_what_is_no_origin(void **state)
 		snprintf(text, sizeof(text), "https://good, %s", bad[i]);
 		if (read_lists(text, "a", error, sizeof(error)) != -EINVAL)
 			fail_msg("taken: %s", bad[i]);
-		assert_sentence(error, "MCP_EXEC_ALLOWED_ORIGINS has \"", bad[i],
-				"https://app.example.com.");
+		assert_sentence(error, "MCP_EXEC_ALLOWED_ORIGINS (--allowed-origins) has \"",
+				bad[i], "https://app.example.com.");
 	}
 }
 
@@ -99,7 +99,8 @@ static void test_refuses_what_is_no_host(void **state)
 		snprintf(text, sizeof(text), "good %s", bad[i]);
 		if (read_lists("https://a", text, error, sizeof(error)) != -EINVAL)
 			fail_msg("taken: %s", bad[i]);
-		assert_sentence(error, "MCP_EXEC_ALLOWED_HOSTS has \"", bad[i], "mcp.example.com");
+		assert_sentence(error, "MCP_EXEC_ALLOWED_HOSTS (--allowed-hosts) has \"", bad[i],
+				"mcp.example.com");
 	}
 }
 
@@ -111,11 +112,11 @@ static void test_an_entry_is_shown_as_a_terminal_may_have_it(void **state)
 	(void)state;
 	memset(text, 'a', sizeof(text) - 1);
 	assert_int_equal(read_lists(text, NULL, error, sizeof(error)), -EINVAL);
-	assert_sentence(error, "MCP_EXEC_ALLOWED_ORIGINS has \"", "aaa...\"",
+	assert_sentence(error, "MCP_EXEC_ALLOWED_ORIGINS (--allowed-origins) has \"", "aaa...\"",
 			"https://app.example.com.");
 	assert_int_equal(read_lists("https://\xc3\xa9\x1b", NULL, error, sizeof(error)), -EINVAL);
-	assert_sentence(error, "MCP_EXEC_ALLOWED_ORIGINS has \"", "https://???\"",
-			"https://app.example.com.");
+	assert_sentence(error, "MCP_EXEC_ALLOWED_ORIGINS (--allowed-origins) has \"",
+			"https://???\"", "https://app.example.com.");
 }
 
 static void cleanup_access(struct access **access)
