@@ -86,7 +86,7 @@ $(PROBED): Makefile
 	{ echo "HARDEN_CFLAGS := $$f$$c"; echo "HARDEN_LDFLAGS :=$$l"; \
 	  echo "LIB_CFLAGS := $$(pkg-config --cflags $(LIBRARIES))"; \
 	  echo "SERVER_LIBS := $$(pkg-config --libs libevent_core libcjson libseccomp)"; \
-	  echo "TEST_LIBS := -lcmocka $$(pkg-config --libs libevent_extra)"; \
+	  echo "TEST_LIBS := $$(pkg-config --libs libevent_extra 2>/dev/null)"; \
 	  echo "WORKER_LIBS := $$(pkg-config --libs libnl-route-3.0 libnl-3.0 libseccomp libcap)"; \
 	} >$@.new && mv $@.new $@
 
@@ -165,7 +165,7 @@ have-cmocka:
 	@pkg-config --exists cmocka || { echo "The library cmocka was not found. Please run: packaging/deps.sh test" >&2; exit 1; }
 
 $(TEST_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(ARCHIVES)
-	$(call link,$(SERVER_LIBS) $(WORKER_LIBS) $(TEST_LIBS))
+	$(call link,$(TEST_LIBS) $(SERVER_LIBS) $(WORKER_LIBS) -lcmocka)
 
 $(FAKE_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/fake/%.o $(BUILD)/libsupervisor.a $(BUILD)/libpolicy.a $(BUILD)/libcommon.a
 	$(call link,$(SERVER_LIBS))

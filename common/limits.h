@@ -76,11 +76,16 @@
 #define HTTP_STALL_MS 60000
 /* A stream that has nothing to say sends a comment; proxies close what is silent for 30 to 60 s. */
 #define HTTP_KEEP_ALIVE_MS 15000
+/* Bytes of answers on a stream of sse that its client has not taken, beyond which one more message of its ends it: some
+ * of the longest answers fit. */
+#define HTTP_UNREAD_BYTES (16 * MIB)
+/* An answer that is there by then goes out as JSON, the cheaper form; nobody waits longer for a sign of life. */
+#define HTTP_DECIDE_MS 100
 /* What has come of all large bodies (beyond MESSAGE_SLACK_BYTES) may together be as much as this many of the longest
  * message: otherwise each connection could hold one. 503 beyond. */
 #define HTTP_BODIES 4
-/* Connections at a time. At the next one, the oldest that has no request is closed; when all have one, it is answered 503.
- * One costs about 40 KiB and a descriptor. */
+/* Connections at a time. At the next one, the oldest that can be spared is closed (connections.c); when all have a request,
+ * it is answered 503. One costs about 40 KiB and a descriptor. */
 #define MAX_CONNECTIONS 256
 #define CEILING_CONNECTIONS 65536
 /* Legacy clients that are remembered, and for how long after their last request. A client whose session is gone is

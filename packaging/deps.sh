@@ -14,7 +14,8 @@ libraries="libevent_core libcjson libseccomp libcap libnl-3.0 libnl-route-3.0"
 # python3-munkres keeps matplotlib's fonttools from asking for scipy, which brings a compiler.
 test="binutils clang libcmocka-dev cppcheck clang-tidy clang-format git util-linux xz-utils mandoc mmdebstrap nginx
 	libopenblas0-pthread libblas3 liblapack3
-	python3-munkres python3-numpy python3-pandas python3-matplotlib python3-yaml python3-jinja2 python3-pil python3-prometheus-client"
+	python3-munkres python3-numpy python3-pandas python3-matplotlib python3-yaml python3-jinja2 python3-pil
+	python3-prometheus-client"
 
 installed()
 {

@@ -2,13 +2,13 @@
 #include "supervisor/access.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/cleanup.h"
 #include "common/printable.h"
+#include "supervisor/ascii.h"
 #include "supervisor/authority.h"
 
 #define SEPARATORS ", \t"
@@ -31,26 +31,21 @@ struct access {
 	struct list hosts;
 };
 
-static struct slice word(const char *text)
-{
-	return (struct slice){text, strlen(text)};
-}
-
 static bool is_word(struct slice text, const char *other)
 {
-	return text.data && head_alike(text, word(other));
+	return text.data && head_alike(text, slice_of(other));
 }
 
-/* --- reading the lists --- */
+/*** The lists ***/
 
 static bool is_scheme(struct slice text)
 {
 	for (size_t i = 0; i < text.len; i++) {
 		char c = text.data[i];
 
-		if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))
+		if (ascii_is_letter(c))
 			continue;
-		if (i == 0 || !((c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.'))
+		if (i == 0 || !(ascii_is_digit(c) || c == '+' || c == '-' || c == '.'))
 			return false;
 	}
 	return text.len > 0;
@@ -90,13 +85,29 @@ static bool parse_host(struct slice text, struct entry *host)
 	return true;
 }
 
-static int refuse_entry(struct slice entry, const char *variable, const char *allowed, char *error,
-			size_t size)
+/* How the entries of a list are written. */
+struct form {
+	bool (*parse)(struct slice text, struct entry *entry);
+	const char *variable;
+	const char *allowed; /* for whoever wrote another */
+};
+
+static const struct form origin_form = {
+	parse_origin, "MCP_EXEC_ALLOWED_ORIGINS (--allowed-origins)",
+	"an origin is a scheme, a host and maybe a port, without a path or a wildcard: "
+	"https://app.example.com."};
+
+static const struct form host_form = {
+	parse_host, "MCP_EXEC_ALLOWED_HOSTS (--allowed-hosts)",
+	"a host is a name or an address and maybe a port, without a wildcard: "
+	"mcp.example.com, 192.0.2.7:8080 or [2001:db8::7]."};
+
+static int refuse_entry(struct slice entry, const struct form *form, char *error, size_t size)
 {
 	char shown[44];
 
-	snprintf(error, size, "%s has \"%s\": %s", variable,
-		 printable_copy(shown, sizeof(shown), entry.data, entry.len), allowed);
+	snprintf(error, size, "%s has \"%s\": %s", form->variable,
+		 printable_copy(shown, sizeof(shown), entry.data, entry.len), form->allowed);
 	return -EINVAL;
 }
 
@@ -126,33 +137,15 @@ static int make_room(struct list *list, const char *text)
 	return list->entries ? 0 : -ENOMEM;
 }
 
-static int read_origins(struct list *list, const char *text, char *error, size_t size)
+static int read_list(struct list *list, const struct form *form, const char *text, char *error,
+		     size_t size)
 {
 	int r = make_room(list, text ? text : "");
 	const char *at = list->text;
 
 	for (struct slice entry; r == 0 && (entry = next_entry(&at)).len > 0; list->count++)
-		if (!parse_origin(entry, &list->entries[list->count]))
-			return refuse_entry(entry, "MCP_EXEC_ALLOWED_ORIGINS (--allowed-origins)",
-					    "an origin is a scheme, a host and maybe a port, "
-					    "without a path or a wildcard: "
-					    "https://app.example.com.",
-					    error, size);
-	return r;
-}
-
-static int read_hosts(struct list *list, const char *text, char *error, size_t size)
-{
-	int r = make_room(list, text ? text : "");
-	const char *at = list->text;
-
-	for (struct slice entry; r == 0 && (entry = next_entry(&at)).len > 0; list->count++)
-		if (!parse_host(entry, &list->entries[list->count]))
-			return refuse_entry(entry, "MCP_EXEC_ALLOWED_HOSTS (--allowed-hosts)",
-					    "a host is a name or an address and maybe a port, "
-					    "without a wildcard: "
-					    "mcp.example.com, 192.0.2.7:8080 or [2001:db8::7].",
-					    error, size);
+		if (!form->parse(entry, &list->entries[list->count]))
+			return refuse_entry(entry, form, error, size);
 	return r;
 }
 
@@ -169,9 +162,9 @@ int access_new(const struct access_spec *spec, struct access **access, char *err
 	if (!fresh)
 		return -ENOMEM;
 	fresh->spec = *spec;
-	r = read_origins(&fresh->origins, spec->origins, error, size);
+	r = read_list(&fresh->origins, &origin_form, spec->origins, error, size);
 	if (r == 0)
-		r = read_hosts(&fresh->hosts, spec->hosts, error, size);
+		r = read_list(&fresh->hosts, &host_form, spec->hosts, error, size);
 	if (r == 0)
 		*access = take_ptr(fresh);
 	return r;
@@ -188,7 +181,7 @@ void access_free(struct access *access)
 	free(access);
 }
 
-/* --- judging --- */
+/*** Judging ***/
 
 static bool is_this_machine(struct slice host)
 {
@@ -277,7 +270,7 @@ static bool is_path(const struct head *head, const char *path)
 
 	if (asked.len > 1 && asked.data[asked.len - 1] == '/')
 		asked.len--;
-	return slice_equal(asked, word(path));
+	return slice_equal(asked, slice_of(path));
 }
 
 static bool is_known(const struct access *access, const struct head *head)
@@ -290,7 +283,7 @@ static bool is_known(const struct access *access, const struct head *head)
 
 static bool is_method(const struct head *head, const char *method)
 {
-	return slice_equal(head->method, word(method));
+	return slice_equal(head->method, slice_of(method));
 }
 
 static enum access_verdict judge_health(const struct head *head, struct access_answer *answer)

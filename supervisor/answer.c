@@ -19,7 +19,6 @@ static const char *phrase(int status)
 		{405, "Method Not Allowed"},
 		{406, "Not Acceptable"},
 		{408, "Request Timeout"},
-		{409, "Conflict"},
 		{413, "Content Too Large"},
 		{415, "Unsupported Media Type"},
 		{417, "Expectation Failed"},

@@ -4,22 +4,13 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-/* The locale has no say in what comes over the wire. */
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool is_hex(char c)
-{
-	return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
+#include "supervisor/ascii.h"
 
 /* unreserved of RFC 3986. */
 static bool is_plain(char c)
 {
-	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
-	       c == '.' || c == '_' || c == '~';
+	return ascii_is_digit(c) || ascii_is_letter(c) || c == '-' || c == '.' || c == '_' ||
+	       c == '~';
 }
 
 /* Percent-encoded bytes occur where a client puts the path of a unix socket into Host. */
@@ -28,8 +19,8 @@ static bool is_name(struct slice host)
 	for (size_t i = 0; i < host.len; i++) {
 		if (is_plain(host.data[i]))
 			continue;
-		if (host.data[i] != '%' || host.len - i < 3 || !is_hex(host.data[i + 1]) ||
-		    !is_hex(host.data[i + 2]))
+		if (host.data[i] != '%' || host.len - i < 3 || ascii_hex(host.data[i + 1]) < 0 ||
+		    ascii_hex(host.data[i + 2]) < 0)
 			return false;
 		i += 2;
 	}
@@ -56,7 +47,7 @@ static bool read_port(struct slice text, int *port)
 	if (text.len < 1 || text.len > 5)
 		return false;
 	for (size_t i = 0; i < text.len; i++) {
-		if (!is_digit(text.data[i]))
+		if (!ascii_is_digit(text.data[i]))
 			return false;
 		number = number * 10 + (text.data[i] - '0');
 	}

@@ -1,7 +1,7 @@
 /* authority - host[:port], as a Host field, a target in absolute-form and an Origin have it (RFC 3986, 3.2). Pure.
  *
  * Narrower than the RFC: no user information, no empty port, and of the characters of a name only those that names have,
- * so neither "*" nor ",". proxies and browsers read what is left in the same way.
+ * so neither "*" nor ",". Proxies and browsers read what is left in the same way.
  */
 #ifndef SUPERVISOR_AUTHORITY_H
 #define SUPERVISOR_AUTHORITY_H

@@ -35,13 +35,14 @@ void channel_mute(struct channel *channel)
 	channel->send = NULL;
 }
 
-static void send(const struct channel *channel, enum answer kind, const char *text, size_t len)
+static void send(const struct channel *channel, enum channel_kind kind, const char *text,
+		 size_t len)
 {
 	if (channel->send)
 		channel->send(channel->ctx, kind, text, len);
 }
 
-void channel_answer(struct channel *channel, struct batch *batch, enum answer kind,
+void channel_answer(struct channel *channel, struct batch *batch, enum channel_kind kind,
 		    const char *text, size_t len)
 {
 	if (!batch) {
@@ -58,7 +59,7 @@ void channel_lose_answer(struct channel *channel, struct batch *batch)
 	if (batch)
 		batch->answers.error = -ENOMEM;
 	else
-		send(channel, ANSWER_SERVED, LOST, strlen(LOST));
+		send(channel, CHANNEL_SERVED, LOST, strlen(LOST));
 }
 
 struct batch *batch_new(struct channel *channel)
@@ -87,9 +88,9 @@ static void send_batch(const struct batch *batch)
 	buf_add_byte(&out, ']');
 	/* An array that lacks an answer would leave its caller waiting as much as none does. */
 	if (!out.error && !batch->answers.error)
-		send(batch->channel, ANSWER_SERVED, out.data, out.len);
+		send(batch->channel, CHANNEL_SERVED, out.data, out.len);
 	else
-		send(batch->channel, ANSWER_SERVED, LOST, strlen(LOST));
+		send(batch->channel, CHANNEL_SERVED, LOST, strlen(LOST));
 }
 
 void batch_release(struct batch *batch)

@@ -10,18 +10,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What a message of ours is, for transports that tell it by a status as well. */
-enum answer {
-	ANSWER_SERVED,	  /* a result, or an error that the method gave */
-	ANSWER_HANDSHAKE, /* the result of initialize: a session begins */
-	ANSWER_REFUSED,	  /* the message itself is unfit: HTTP 400 */
-	ANSWER_NOT_FOUND, /* no such method (modern era) or session: HTTP 404 */
-	ANSWER_PROGRESS	  /* a notification before the answer */
+/* What kind of message of ours it is, for transports that tell it by a status as well. */
+enum channel_kind {
+	CHANNEL_SERVED,	   /* a result, or an error that the method gave */
+	CHANNEL_HANDSHAKE, /* the result of initialize: a session begins */
+	CHANNEL_REFUSED,   /* the message itself is unfit: HTTP 400 */
+	CHANNEL_NOT_FOUND, /* no such method (modern era) or session: HTTP 404 */
+	CHANNEL_PROGRESS   /* a notification before the answer */
 };
 
 struct channel {
 	/* Sends one complete JSON message (no newline in it) to the client. NULL: muted. */
-	void (*send)(void *ctx, enum answer kind, const char *text, size_t len);
+	void (*send)(void *ctx, enum channel_kind kind, const char *text, size_t len);
 	/* Called when the last hold goes; may free the channel. NULL: nobody wants to know. */
 	void (*done)(void *ctx);
 	void *ctx; /* of both */
@@ -39,7 +39,7 @@ void channel_release(struct channel *channel);
 void channel_mute(struct channel *channel);
 
 /* Sends text as an answer: at once, or into the batch it belongs to (NULL: none). */
-void channel_answer(struct channel *channel, struct batch *batch, enum answer kind,
+void channel_answer(struct channel *channel, struct batch *batch, enum channel_kind kind,
 		    const char *text, size_t len);
 
 /* For an answer that memory is missing for: sends a short error without an id, at once or instead of the batch. */

@@ -4,26 +4,16 @@
 #include <errno.h>
 
 #include "common/limits.h"
+#include "supervisor/ascii.h"
 #include "supervisor/head.h"
 
 /* As many as a size of 64 bits has. */
 #define MAX_DIGITS 16
 
-static int hex_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 /* Without a digit there is no size. */
 static enum chunks_state after_size(struct chunks *chunks, char c)
 {
-	int value = hex_value(c);
+	int value = ascii_hex(c);
 
 	if (value >= 0 && chunks->digits < MAX_DIGITS) {
 		chunks->left = chunks->left << 4 | (unsigned int)value;

@@ -117,7 +117,7 @@ static bool timeout_number(const cJSON *item, double *seconds)
 	const char *text = cJSON_GetStringValue(item);
 
 	if (text) {
-		if (!slice_is_number((struct slice){text, strlen(text)}))
+		if (!slice_is_number(slice_of(text)))
 			return false;
 		*seconds = strtod(text, NULL);
 	} else if (cJSON_IsNumber(item)) {

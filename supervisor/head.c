@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "supervisor/ascii.h"
 #include "supervisor/authority.h"
 
 #define BAD_REQUEST 400
@@ -11,7 +12,7 @@
 #define NOT_IMPLEMENTED 501
 #define VERSION_NOT_SUPPORTED 505
 
-/* What evhttp knows, but for CONNECT. */
+/* RFC 9110, 9 and RFC 5789, but for CONNECT: whoever sends another would not know what comes of it. */
 static const char *const methods[] = {"GET",	"HEAD",	   "POST",  "PUT",
 				      "DELETE", "OPTIONS", "TRACE", "PATCH"};
 
@@ -28,7 +29,7 @@ static const char *const single[] = {"Host",
 				     "Mcp-Method",
 				     "Mcp-Name"};
 
-/* evhttp acts on these, and a tab before a value is part of the value for it. */
+/* What decides where a request ends and who is meant. There are readers to whom a tab before a value is a part of it. */
 static const char *const no_tab[] = {"Host", "Content-Length", "Transfer-Encoding", "Expect",
 				     "Connection"};
 
@@ -40,24 +41,10 @@ static int refuse(int status, const char **reason, const char *why)
 	return status;
 }
 
-static struct slice word(const char *text)
-{
-	return (struct slice){text, strlen(text)};
-}
-
-static bool is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 bool head_is_token(char c)
 {
-	return is_letter(c) || is_digit(c) || (c != '\0' && strchr("!#$%&'*+-.^_`|~", c));
+	return ascii_is_letter(c) || ascii_is_digit(c) ||
+	       (c != '\0' && strchr("!#$%&'*+-.^_`|~", c));
 }
 
 bool head_is_text(char c)
@@ -65,17 +52,12 @@ bool head_is_text(char c)
 	return c == '\t' || ((unsigned char)c >= ' ' && c != 0x7f);
 }
 
-static char lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
 bool head_alike(struct slice a, struct slice b)
 {
 	if (a.len != b.len)
 		return false;
 	for (size_t i = 0; i < a.len; i++)
-		if (lower(a.data[i]) != lower(b.data[i]))
+		if (ascii_lower(a.data[i]) != ascii_lower(b.data[i]))
 			return false;
 	return true;
 }
@@ -126,7 +108,7 @@ static int read_method(struct head *head, const char **reason)
 	if (head->method.len == 0 || !all(head->method, head_is_token))
 		return refuse(BAD_REQUEST, reason, "the method is no token");
 	for (size_t i = 0; i < LENGTH(methods); i++)
-		if (slice_equal(head->method, word(methods[i])))
+		if (slice_equal(head->method, slice_of(methods[i])))
 			return 0;
 	return refuse(NOT_IMPLEMENTED, reason, "this method is not implemented");
 }
@@ -135,8 +117,8 @@ static int read_version(struct head *head, struct slice version, const char **re
 {
 	const char *v = version.data;
 
-	if (version.len != strlen("HTTP/1.1") || memcmp(v, "HTTP/", 5) != 0 || !is_digit(v[5]) ||
-	    v[6] != '.' || !is_digit(v[7]) || v[5] == '0')
+	if (version.len != strlen("HTTP/1.1") || memcmp(v, "HTTP/", 5) != 0 ||
+	    !ascii_is_digit(v[5]) || v[6] != '.' || !ascii_is_digit(v[7]) || v[5] == '0')
 		return refuse(BAD_REQUEST, reason, "the request line must end in HTTP/1.1");
 	if (v[5] != '1' || v[7] > '1')
 		return refuse(VERSION_NOT_SUPPORTED, reason, "the version must be HTTP/1.1");
@@ -152,9 +134,9 @@ static bool take_authority(struct slice *target, struct slice *authority)
 	struct authority unused;
 	size_t at = 0;
 
-	if (target->len > http.len && head_alike(http, word("http://")))
+	if (target->len > http.len && head_alike(http, slice_of("http://")))
 		at = http.len;
-	else if (target->len > https.len && head_alike(https, word("https://")))
+	else if (target->len > https.len && head_alike(https, slice_of("https://")))
 		at = https.len;
 	if (at == 0)
 		return false;
@@ -179,7 +161,7 @@ static int read_target(struct head *head, const char **reason)
 	if (rest.len == 0 || !all(rest, is_visible))
 		return refuse(BAD_REQUEST, reason, "the target has bytes that no target has");
 	if (rest.data[0] != '/' &&
-	    !(slice_equal(rest, word("*")) && slice_equal(head->method, word("OPTIONS"))) &&
+	    !(slice_equal(rest, slice_of("*")) && slice_equal(head->method, slice_of("OPTIONS"))) &&
 	    !take_authority(&rest, &head->authority))
 		return refuse(BAD_REQUEST, reason, "the target must be a path or an http URL");
 	mark = rest.len > 0 ? memchr(rest.data, '?', rest.len) : NULL;
@@ -189,7 +171,7 @@ static int read_target(struct head *head, const char **reason)
 		head->query = (struct slice){mark + 1, rest.len - head->path.len - 1};
 	}
 	if (head->path.len == 0)
-		head->path = word("/");
+		head->path = slice_of("/");
 	return 0;
 }
 
@@ -250,7 +232,7 @@ static int read_field(struct head *head, struct slice line, const char **reason)
 struct slice head_get(const struct head *head, const char *name)
 {
 	for (size_t i = 0; i < head->count; i++)
-		if (head_alike(head->fields[i].name, word(name)))
+		if (head_alike(head->fields[i].name, slice_of(name)))
 			return head->fields[i].value;
 	return (struct slice){NULL, 0};
 }
@@ -260,7 +242,7 @@ size_t head_count(const struct head *head, const char *name)
 	size_t count = 0;
 
 	for (size_t i = 0; i < head->count; i++)
-		count += head_alike(head->fields[i].name, word(name));
+		count += head_alike(head->fields[i].name, slice_of(name));
 	return count;
 }
 
@@ -270,7 +252,7 @@ static bool has_tab_before(const struct head *head, const char *name)
 		const struct head_field *field = &head->fields[i];
 		const char *start = field->name.data + field->name.len;
 
-		if (head_alike(field->name, word(name)) &&
+		if (head_alike(field->name, slice_of(name)) &&
 		    memchr(start, '\t', (size_t)(field->value.data - start)))
 			return true;
 	}
@@ -308,7 +290,7 @@ static bool read_length(struct slice text, uint64_t *length)
 	uint64_t number = 0;
 
 	for (size_t i = 0; i < text.len; i++)
-		if (!is_digit(text.data[i]) ||
+		if (!ascii_is_digit(text.data[i]) ||
 		    __builtin_mul_overflow(number, UINT64_C(10), &number) ||
 		    __builtin_add_overflow(number, (uint64_t)(text.data[i] - '0'), &number))
 			return false;
@@ -323,7 +305,7 @@ static int read_body(struct head *head, const char **reason)
 
 	if (encoding.data && (length.data || head->minor == 0))
 		return refuse(BAD_REQUEST, reason, "the length of the body is said in two ways");
-	if (encoding.data && !head_alike(encoding, word("chunked")))
+	if (encoding.data && !head_alike(encoding, slice_of("chunked")))
 		return refuse(NOT_IMPLEMENTED, reason, "Transfer-Encoding must be chunked");
 	if (length.data && !read_length(length, &head->length))
 		return refuse(BAD_REQUEST, reason, "Content-Length must be a number");
@@ -331,9 +313,9 @@ static int read_body(struct head *head, const char **reason)
 		head->body = HEAD_BODY_CHUNKED;
 	else if (head->length > 0)
 		head->body = HEAD_BODY_LENGTH;
-	/* evhttp reads no body of these, so that it would be the next request. */
-	if (head->body != HEAD_BODY_NONE &&
-	    (slice_equal(head->method, word("HEAD")) || slice_equal(head->method, word("TRACE"))))
+	/* There are readers, evhttp is one, that read no body of these: it would be the next request to them. */
+	if (head->body != HEAD_BODY_NONE && (slice_equal(head->method, slice_of("HEAD")) ||
+					     slice_equal(head->method, slice_of("TRACE"))))
 		return refuse(BAD_REQUEST, reason, "this method has no body");
 	return 0;
 }
@@ -343,7 +325,7 @@ static int read_expect(struct head *head, const char **reason)
 {
 	struct slice expect = head_get(head, "Expect");
 
-	if (expect.data && !head_alike(expect, word("100-continue")))
+	if (expect.data && !head_alike(expect, slice_of("100-continue")))
 		return refuse(EXPECTATION_FAILED, reason, "Expect must be 100-continue");
 	head->expects_continue = expect.data && head->minor > 0 && head->body != HEAD_BODY_NONE;
 	return 0;

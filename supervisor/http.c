@@ -23,6 +23,7 @@
 #include "supervisor/loop.h"
 #include "supervisor/mcp.h"
 #include "supervisor/metrics.h"
+#include "supervisor/refusal.h"
 #include "supervisor/sse.h"
 #include "supervisor/streamable.h"
 
@@ -70,24 +71,21 @@ static void serve_message(struct http *http, struct exchange *exchange)
 
 static bool refuse_unless_read(struct exchange *exchange)
 {
-	static const char text[] = "{\"error\":\"method_not_allowed\"}";
 	enum exchange_method method = exchange_method(exchange);
 
 	if (method == EXCHANGE_GET || method == EXCHANGE_HEAD)
 		return false;
-	exchange_set_header(exchange, "Allow", "GET, HEAD");
-	exchange_answer(exchange, 405, JSON, text, strlen(text));
+	refusal_method(exchange, "GET, HEAD");
 	return true;
 }
 
-/* Whoever asks has shown no token, so it says yes or no and nothing else. */
+/* Whoever asks has shown no token, so it says yes or no and nothing else; access lets GET and HEAD alone come here. */
 static void serve_health(struct http *http, struct exchange *exchange)
 {
-	bool well = http->started && !dispatch_trouble(http->mcp.dispatch);
+	bool well = dispatch_has_stood(http->mcp.dispatch) && !dispatch_trouble(http->mcp.dispatch);
 	const char *text = well ? "{\"status\":\"ok\"}" : "{\"status\":\"unavailable\"}";
 
-	if (!refuse_unless_read(exchange))
-		exchange_answer(exchange, well ? 200 : 503, JSON, text, strlen(text));
+	exchange_answer(exchange, well ? 200 : 503, JSON, text, strlen(text));
 }
 
 static size_t count_sessions(const struct http *http)
@@ -326,6 +324,9 @@ int http_serve(const struct http_spec *spec)
 	int r = http_init(&http, spec);
 	size_t pending;
 
+	/* Not before: whoever reads that we listen may end us by a signal at once. */
+	if (r == 0)
+		listen_log(spec->listeners, spec->has_token);
 	while (r == 0 && !http.leaving)
 		if (event_base_loop(http.base, EVLOOP_ONCE) < 0)
 			r = -ENOMEM;

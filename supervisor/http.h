@@ -18,6 +18,7 @@ struct http_spec {
 	const struct spawn_spec *spawn;
 	struct listeners *listeners; /* closed when drain begins, and at the end */
 	const struct access *access;
+	bool has_token; /* access asks for one: for listen_log */
 };
 
 /* The paths of a transport that want the token, for struct access_spec. */

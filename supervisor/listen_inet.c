@@ -258,5 +258,6 @@ int listen_inet(struct listeners *listeners, const struct listen_address *addres
 	}
 	if (r < 0)
 		explain(&group.list[at], address->port, r, error, error_size);
-	return r;
+	/* Of what the system refuses this is none: it is the setting that is wrong. */
+	return r == -E2BIG ? -EINVAL : r;
 }

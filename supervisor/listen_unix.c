@@ -148,7 +148,7 @@ static int open_at(struct listeners *listeners, const struct place *place)
 	if (fd < 0)
 		return refuse(place, fd, strerror(-fd));
 	if (listeners->count == MAX_LISTENERS)
-		return refuse(place, -E2BIG, LISTEN_TOO_MANY);
+		return refuse(place, -EINVAL, LISTEN_TOO_MANY);
 	r = bind_socket(place, fd);
 	if (r < 0)
 		return r;

@@ -1,4 +1,4 @@
-/* loop - what every event loop of the supervisor that serves clients needs. */
+/* loop - event bases, and the signals that end a server. */
 #ifndef SUPERVISOR_LOOP_H
 #define SUPERVISOR_LOOP_H
 

@@ -1,9 +1,9 @@
 /* main - theory of operation
  *
  * The order is the point. First the token leaves the environment and nothing of ours can be dumped; then the command
- * line and the settings are read; then what may need root is opened (the token's file, the listeners, the worker binary,
- * the file of run); then root is given up for good, and every system call that serving does not take; and only then does anything look at what a
- * client or a program says.
+ * line and the settings are read; then what may need root is opened (the token's file, the listeners, the worker
+ * binary, the file of run); then root is given up for good, and every system call that serving does not take; and only
+ * then does anything look at what a client or a program says.
  */
 #include <errno.h>
 #include <event2/event.h>
@@ -265,11 +265,11 @@ static int serve(const struct config *config, struct resources *resources)
 		  LOG_SETTING("python", config->python));
 	if (is_stdio)
 		return stdio_serve(config, &resources->spec, resources->terminal_fd);
-	listen_log(&resources->listeners, secret_present());
 	return http_serve(&(struct http_spec){.config = config,
 					      .spawn = &resources->spec,
 					      .listeners = &resources->listeners,
-					      .access = resources->access});
+					      .access = resources->access,
+					      .has_token = secret_present()});
 }
 
 static int report(const struct spawn_spec *spec, const char *mode, const char *extra)

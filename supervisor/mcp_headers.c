@@ -121,7 +121,7 @@ static void refuse_session(const struct mcp_request *request)
 {
 	struct mcp_reply reply = request->reply;
 
-	reply.kind = ANSWER_NOT_FOUND;
+	reply.kind = CHANNEL_NOT_FOUND;
 	mcp_reply_error(&reply, RPC_NO_SESSION, "Session not found", NULL);
 }
 

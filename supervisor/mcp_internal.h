@@ -23,7 +23,7 @@ struct mcp_reply {
 	struct batch *batch; /* NULL: none */
 	struct slice id;
 	bool modern;
-	enum answer kind;
+	enum channel_kind kind;
 };
 
 struct mcp_request {

@@ -73,7 +73,7 @@ static void initialize(const struct mcp_request *request)
 	result = cJSON_CreateObject();
 	built = cJSON_AddStringToObject(result, "protocolVersion", version) &&
 		add_capabilities(result) && add_server_info(result, version);
-	reply.kind = ANSWER_HANDSHAKE;
+	reply.kind = CHANNEL_HANDSHAKE;
 	mcp_reply_result(&reply, whole(result, built));
 }
 
@@ -208,6 +208,6 @@ void mcp_serve(const struct mcp_request *request)
 		return;
 	}
 	reply = request->reply;
-	reply.kind = reply.modern ? ANSWER_NOT_FOUND : ANSWER_SERVED;
+	reply.kind = reply.modern ? CHANNEL_NOT_FOUND : CHANNEL_SERVED;
 	mcp_reply_error(&reply, RPC_METHOD_NOT_FOUND, "Method not found", NULL);
 }

@@ -30,5 +30,5 @@ void mcp_send_progress(struct channel *channel, struct slice token, uint64_t ela
 		buf_add_string(&out, "running");
 	buf_add_string(&out, "\"}}");
 	if (!out.error)
-		channel_answer(channel, NULL, ANSWER_PROGRESS, out.data, out.len);
+		channel_answer(channel, NULL, CHANNEL_PROGRESS, out.data, out.len);
 }

@@ -100,7 +100,7 @@ void mcp_refuse(const struct mcp_reply *reply, int code, const char *message, co
 {
 	struct mcp_reply refused = *reply;
 
-	refused.kind = ANSWER_REFUSED;
+	refused.kind = CHANNEL_REFUSED;
 	mcp_reply_error(&refused, code, message, data);
 }
 

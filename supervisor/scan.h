@@ -12,10 +12,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "common/buf.h"
 
-/* A value as it stands in the message: quotes included for a string. data is NULL when the member is absent. */
+/* A part of a text that somebody else owns. Of a value in a message: as it stands there, quotes included for a string;
+ * data is NULL when the member is absent. */
 struct slice {
 	const char *data;
 	size_t len;
@@ -53,6 +55,12 @@ void scan_message(const char *text, size_t len, struct scan *scan);
 /* For a message that scan_message found to be an array: finds its elements. Fills in up to max slices and returns the
  * number of elements there are (which may be larger than max). */
 size_t scan_elements(const char *text, struct slice *elements, size_t max);
+
+/* Text that ends in a NUL, as a slice. */
+static inline struct slice slice_of(const char *text)
+{
+	return (struct slice){text, strlen(text)};
+}
 
 /* Says what a slice is. */
 bool slice_is_string(struct slice slice);

@@ -5,17 +5,13 @@
 #include <string.h>
 
 #include "common/utf8.h"
+#include "supervisor/ascii.h"
 
 #define HEX_DIGITS 4
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 static size_t skip_digits(const char *text, size_t len, size_t at)
 {
-	while (at < len && is_digit(text[at]))
+	while (at < len && ascii_is_digit(text[at]))
 		at++;
 	return at;
 }
@@ -24,7 +20,7 @@ static size_t integer_length(const char *text, size_t len)
 {
 	size_t at = len > 0 && text[0] == '-' ? 1 : 0;
 
-	if (at >= len || !is_digit(text[at]))
+	if (at >= len || !ascii_is_digit(text[at]))
 		return 0;
 	return text[at] == '0' ? at + 1 : skip_digits(text, len, at);
 }
@@ -55,17 +51,6 @@ size_t scan_number_length(const char *text, size_t len)
 	return at;
 }
 
-static int hex_value(char c)
-{
-	if (is_digit(c))
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 bool scan_hex4(const char *text, size_t len, uint32_t *code)
 {
 	uint32_t value = 0;
@@ -74,7 +59,7 @@ bool scan_hex4(const char *text, size_t len, uint32_t *code)
 	if (len < HEX_DIGITS)
 		return false;
 	for (size_t i = 0; i < HEX_DIGITS; i++) {
-		digit = hex_value(text[i]);
+		digit = ascii_hex(text[i]);
 		if (digit < 0)
 			return false;
 		value = value << 4 | (uint32_t)digit;

@@ -19,6 +19,7 @@
 #define CREDENTIAL "mcp-exec-auth-token"
 /* Fits into a page of every machine, and into the head of a request. */
 #define TOKEN_MAX 4095
+_Static_assert(TOKEN_MAX == 4095, "sentences have the number");
 
 static char *page; /* NULL: no token */
 static size_t length;

@@ -12,14 +12,14 @@
 
 /* What became of MCP_EXEC_AUTH_TOKEN. */
 enum secret_state {
-	SECRET_NONE,	/* not set, or empty */
-	SECRET_KEPT,	/* the page has it */
-	SECRET_UNUSABLE /* it was set, and cannot be kept: longer than a page, or no page can be had */
+	SECRET_NONE, /* not set, or empty */
+	SECRET_KEPT, /* the page has it */
+	SECRET_UNUSABLE /* it was set, and cannot be kept: longer than 4095 bytes, or no page can be had */
 };
 
 /* Moves MCP_EXEC_AUTH_TOKEN out of environ (bytes overwritten in place, variable removed) into a page of its own
  * (mlock when allowed, MADV_DONTDUMP, MADV_WIPEONFORK). Call once, first thing in main. Never fails: a token that is
- * longer than a page, or that no page can be had for, is overwritten and removed all the same, and not kept. */
+ * longer than 4095 bytes, or that no page can be had for, is overwritten and removed all the same, and not kept. */
 enum secret_state secret_take(void);
 
 /* Makes sure of the token that http and sse are to ask for. taken: what secret_take said. file: the value of

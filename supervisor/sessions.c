@@ -67,13 +67,14 @@ static struct entry **bucket_of(struct sessions *sessions, const char *id)
 	return &sessions->buckets[hash % sessions->max];
 }
 
-/* Looks at every digit, whatever it finds. */
-static bool same_id(const char *a, const char *b)
+bool sessions_is_id(const char *text, const char id[static SESSION_ID_DIGITS + 1])
 {
 	unsigned int differ = 0;
 
+	if (strnlen(text, SESSION_ID_DIGITS + 1) != SESSION_ID_DIGITS)
+		return false;
 	for (size_t i = 0; i < SESSION_ID_DIGITS; i++)
-		differ |= (unsigned char)(a[i] ^ b[i]);
+		differ |= (unsigned char)(text[i] ^ id[i]);
 	return differ == 0;
 }
 
@@ -84,7 +85,7 @@ static struct entry *find_entry(struct sessions *sessions, const char *id)
 	if (strnlen(id, SESSION_ID_DIGITS + 1) != SESSION_ID_DIGITS)
 		return NULL;
 	entry = *bucket_of(sessions, id);
-	while (entry && !same_id(entry->id, id))
+	while (entry && !sessions_is_id(id, entry->id))
 		entry = entry->next_in_bucket;
 	return entry;
 }

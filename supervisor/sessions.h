@@ -28,6 +28,9 @@ typedef void (*sessions_ended)(struct session *session, void *ctx);
 /* Makes an id: 128 bits of getrandom(2) as hex digits. Returns false when there are none. */
 bool sessions_new_id(char id[static SESSION_ID_DIGITS + 1]);
 
+/* Says whether text, which may be any, is that id: looks at every digit, whatever it finds. */
+bool sessions_is_id(const char *text, const char id[static SESSION_ID_DIGITS + 1]);
+
 /* Makes an empty table for at most max sessions, each ended after idle_s seconds; both at least 1.
  * Returns NULL when memory is out. */
 struct sessions *sessions_new(size_t max, uint32_t idle_s, sessions_ended ended, void *ctx);

@@ -6,14 +6,13 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "supervisor/media.h"
+#include "common/limits.h"
+#include "supervisor/refusal.h"
 #include "supervisor/rpc.h"
 #include "supervisor/sessions.h"
 
 #define JSON "application/json"
 #define NO_SESSION "Session not found: GET /sse opens one, and its first event says where to POST"
-/* A client that sends messages and does not read its answers is ended. */
-#define UNREAD_BYTES ((size_t)16 * 1024 * 1024)
 
 struct stream {
 	struct stream *next;
@@ -21,8 +20,8 @@ struct stream {
 	struct exchange *exchange;
 	struct session *session;
 	struct channel channel;
-	struct exchange
-		*post; /* the POST whose message is being handled; NULL: none, or answered */
+	/* The POST whose message is being handled; NULL: none, or answered. */
+	struct exchange *post;
 	char id[SESSION_ID_DIGITS + 1];
 };
 
@@ -32,28 +31,14 @@ struct sse {
 	size_t count;
 };
 
-static void refuse(struct exchange *exchange, int status, int code, const char *message)
-{
-	_cleanup_(buf_clear) struct buf out = BUF_INIT;
-
-	rpc_error(&out, (struct slice){NULL, 0}, code, message, NULL);
-	exchange_answer(exchange, status, JSON, out.data, out.error ? 0 : out.len);
-}
-
-static void refuse_method(struct exchange *exchange, const char *allowed)
-{
-	exchange_set_header(exchange, "Allow", allowed);
-	refuse(exchange, 405, RPC_TRANSPORT_ERROR, "Method not allowed");
-}
-
 /*** Streams ***/
 
 /* What is wrong with a message by itself is told to its POST: the stream is for answers to what could be read. */
-static void send_message(void *ctx, enum answer kind, const char *text, size_t len)
+static void send_message(void *ctx, enum channel_kind kind, const char *text, size_t len)
 {
 	struct stream *stream = ctx;
 
-	if (kind == ANSWER_REFUSED && stream->post)
+	if (kind == CHANNEL_REFUSED && stream->post)
 		exchange_answer(take_ptr(stream->post), 400, JSON, text, len);
 	else
 		exchange_event(stream->exchange, "message", text, len);
@@ -112,7 +97,8 @@ static void open_stream(struct sse *sse, struct exchange *exchange)
 
 	if (!stream) {
 		exchange_set_header(exchange, "Retry-After", "1");
-		refuse(exchange, 503, RPC_TRANSPORT_ERROR, "Too many sessions; try again later");
+		refusal_answer(exchange, 503, RPC_TRANSPORT_ERROR,
+			       "Too many sessions; try again later");
 		return;
 	}
 	len = snprintf(endpoint, sizeof(endpoint), "/messages?sessionId=%s", stream->id);
@@ -126,16 +112,15 @@ void sse_serve_stream(struct sse *sse, struct exchange *exchange)
 	if (exchange_method(exchange) == EXCHANGE_GET)
 		open_stream(sse, exchange);
 	else
-		refuse_method(exchange, "GET");
+		refusal_method(exchange, "GET");
 }
 
 /*** Messages ***/
 
-/* An id is random, so how long a search takes tells nothing that helps to find one. */
 static struct stream *find_stream(const struct sse *sse, const char *id)
 {
 	for (struct stream *stream = sse->streams; stream; stream = stream->next)
-		if (strcmp(stream->id, id) == 0)
+		if (sessions_is_id(id, stream->id))
 			return stream;
 	return NULL;
 }
@@ -151,7 +136,7 @@ static void handle(struct stream *stream, struct exchange *post)
 	mcp_handle(stream->sse->mcp, NULL, &stream->channel, &envelope, text, len);
 	if (stream->post)
 		exchange_answer(take_ptr(stream->post), 202, "text/plain", "Accepted", 8);
-	if (exchange_unsent(stream->exchange) > UNREAD_BYTES) {
+	if (exchange_unsent(stream->exchange) > HTTP_UNREAD_BYTES) {
 		exchange_abort(stream->exchange);
 		stream_free(stream);
 	}
@@ -163,18 +148,13 @@ void sse_serve_message(struct sse *sse, struct exchange *exchange)
 	struct stream *stream = id ? find_stream(sse, id) : NULL;
 
 	if (exchange_method(exchange) != EXCHANGE_POST)
-		refuse_method(exchange, "POST");
+		refusal_method(exchange, "POST");
 	else if (!id)
-		refuse(exchange, 400, RPC_TRANSPORT_ERROR,
-		       "Bad Request: sessionId is missing in the query");
+		refusal_answer(exchange, 400, RPC_TRANSPORT_ERROR,
+			       "Bad Request: sessionId is missing in the query");
 	else if (!stream)
-		refuse(exchange, 404, RPC_NO_SESSION, NO_SESSION);
-	else if (!media_is(exchange_header(exchange, "Content-Type"), JSON) ||
-		 exchange_header(exchange, "Content-Encoding"))
-		refuse(exchange, 415, RPC_TRANSPORT_ERROR,
-		       "Unsupported Media Type: Content-Type must be application/json, without a "
-		       "Content-Encoding");
-	else
+		refusal_answer(exchange, 404, RPC_NO_SESSION, NO_SESSION);
+	else if (!refusal_unless_json(exchange))
 		handle(stream, exchange);
 }
 

@@ -113,7 +113,7 @@ static void fail(struct stdio *stdio, int error)
 
 /*** Output ***/
 
-static void send_message(void *ctx, enum answer kind, const char *text, size_t len)
+static void send_message(void *ctx, enum channel_kind kind, const char *text, size_t len)
 {
 	struct stdio *stdio = ctx;
 

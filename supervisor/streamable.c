@@ -5,7 +5,7 @@
  * long after its client has gone: a legacy call runs to its end, and its answer is dropped.
  *
  *   WAITING ──answer──────────────▶ ANSWERED     JSON
- *      └──── DECIDE_MS, progress ──▶ STREAMING ──done──▶ ANSWERED
+ *      └──── HTTP_DECIDE_MS, progress ──▶ STREAMING ──done──▶ ANSWERED
  */
 #include "supervisor/streamable.h"
 
@@ -15,14 +15,14 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/limits.h"
 #include "supervisor/media.h"
+#include "supervisor/refusal.h"
 #include "supervisor/rpc.h"
 #include "supervisor/sessions.h"
 
 #define JSON "application/json"
 #define EVENTS "text/event-stream"
-/* An answer that is there by then goes out as JSON, the cheaper form. */
-#define DECIDE_MS 100
 /* Outside the codes that JSON-RPC and MCP keep for themselves; LSP has it for the same. */
 #define CANCELLED                                                                                  \
 	"{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32800,\"message\":\"Request "       \
@@ -50,14 +50,6 @@ struct post {
 
 /*** Answers ***/
 
-static void answer_error(struct exchange *exchange, int status, int code, const char *message)
-{
-	_cleanup_(buf_clear) struct buf out = BUF_INIT;
-
-	rpc_error(&out, (struct slice){NULL, 0}, code, message, NULL);
-	exchange_answer(exchange, status, JSON, out.data, out.error ? 0 : out.len);
-}
-
 static void start_stream(struct post *post)
 {
 	if (post->streaming)
@@ -77,31 +69,31 @@ static void begin_session(struct post *post)
 	exchange_set_header(post->exchange, "Mcp-Session-Id", id);
 }
 
-static int status_of(enum answer kind)
+static int status_of(enum channel_kind kind)
 {
 	switch (kind) {
-	case ANSWER_REFUSED:
+	case CHANNEL_REFUSED:
 		return 400;
-	case ANSWER_NOT_FOUND:
+	case CHANNEL_NOT_FOUND:
 		return 404;
-	case ANSWER_SERVED:
-	case ANSWER_HANDSHAKE:
-	case ANSWER_PROGRESS:
+	case CHANNEL_SERVED:
+	case CHANNEL_HANDSHAKE:
+	case CHANNEL_PROGRESS:
 		break;
 	}
 	return 200;
 }
 
-static void send_message(void *ctx, enum answer kind, const char *text, size_t len)
+static void send_message(void *ctx, enum channel_kind kind, const char *text, size_t len)
 {
 	struct post *post = ctx;
 	int status = status_of(kind);
 
-	if (!post->exchange || (kind == ANSWER_PROGRESS && !post->takes_events))
+	if (!post->exchange || (kind == CHANNEL_PROGRESS && !post->takes_events))
 		return;
-	if (kind == ANSWER_HANDSHAKE)
+	if (kind == CHANNEL_HANDSHAKE)
 		begin_session(post);
-	if (kind == ANSWER_PROGRESS || (!post->takes_json && status == 200))
+	if (kind == CHANNEL_PROGRESS || (!post->takes_json && status == 200))
 		start_stream(post);
 	if (post->streaming)
 		exchange_event(post->exchange, "message", text, len);
@@ -200,7 +192,7 @@ static struct post *post_new(struct streamable *streamable, struct exchange *exc
 
 static void wait_for_answer(struct post *post)
 {
-	const struct timeval decide = {.tv_usec = DECIDE_MS * 1000};
+	const struct timeval decide = {.tv_usec = HTTP_DECIDE_MS * 1000};
 
 	post->handled = true;
 	if (!post->exchange)
@@ -240,24 +232,19 @@ static void serve_post(struct streamable *streamable, struct exchange *exchange)
 	const char *accept = exchange_header(exchange, "Accept");
 	struct post *post;
 
-	if (!media_is(exchange_header(exchange, "Content-Type"), JSON) ||
-	    exchange_header(exchange, "Content-Encoding")) {
-		answer_error(exchange, 415, RPC_TRANSPORT_ERROR,
-			     "Unsupported Media Type: Content-Type must be application/json, "
-			     "without a Content-Encoding");
+	if (refusal_unless_json(exchange))
 		return;
-	}
 	if (!media_accepts(accept, JSON) && !media_accepts(accept, EVENTS)) {
-		answer_error(exchange, 406, RPC_TRANSPORT_ERROR,
-			     "Not Acceptable: Accept must have application/json or "
-			     "text/event-stream");
+		refusal_answer(exchange, 406, RPC_TRANSPORT_ERROR,
+			       "Not Acceptable: Accept must have application/json or "
+			       "text/event-stream");
 		return;
 	}
 	post = post_new(streamable, exchange);
 	if (post)
 		handle(post);
 	else
-		answer_error(exchange, 503, RPC_INTERNAL_ERROR, "out of memory");
+		refusal_answer(exchange, 503, RPC_INTERNAL_ERROR, "out of memory");
 }
 
 static void end_session(struct session *session, void *ctx)
@@ -274,10 +261,10 @@ static void serve_delete(struct streamable *streamable, struct exchange *exchang
 	struct session *session = id ? sessions_take(streamable->sessions, id) : NULL;
 
 	if (!id) {
-		answer_error(exchange, 400, RPC_TRANSPORT_ERROR,
-			     "Bad Request: the header Mcp-Session-Id is missing");
+		refusal_answer(exchange, 400, RPC_TRANSPORT_ERROR,
+			       "Bad Request: the header Mcp-Session-Id is missing");
 	} else if (!session) {
-		answer_error(exchange, 404, RPC_NO_SESSION, "Session not found");
+		refusal_answer(exchange, 404, RPC_NO_SESSION, "Session not found");
 	} else {
 		end_session(session, streamable);
 		exchange_answer(exchange, 200, NULL, NULL, 0);
@@ -297,8 +284,7 @@ void streamable_serve(struct streamable *streamable, struct exchange *exchange)
 	case EXCHANGE_HEAD:
 	case EXCHANGE_OPTIONS:
 	case EXCHANGE_OTHER:
-		exchange_set_header(exchange, "Allow", "POST, DELETE");
-		answer_error(exchange, 405, RPC_TRANSPORT_ERROR, "Method not allowed");
+		refusal_method(exchange, "POST, DELETE");
 		break;
 	}
 }

@@ -84,7 +84,7 @@ static void tell(const struct job *job)
 	buf_add(&out, job->token.data, job->token.len);
 	buf_printf(&out, ",\"progress\":%s}}", progress[job->step]);
 	if (!out.error)
-		channel_answer(job->reply.channel, NULL, ANSWER_PROGRESS, out.data, out.len);
+		channel_answer(job->reply.channel, NULL, CHANNEL_PROGRESS, out.data, out.len);
 }
 
 static void finish(struct job *job)

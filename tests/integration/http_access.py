@@ -6,7 +6,7 @@ import tempfile
 import time
 
 from _http import (LATEST, HttpClient, HttpServer, call, check, check_serves, equal, initialize, message, outcome)
-from mcp import case, cases, contains, main, run, within
+from mcp import case, cases, contains, main, run, until, within
 from web import SseServer
 
 TOKEN = "right-Token-0123456789"
@@ -128,6 +128,7 @@ OPEN = (("/healthz", 200), ("/healthz/", 200), ("/", 404), ("/favicon.ico", 404)
 
 @cases([(path, path, status) for path, status in OPEN])
 def test_without_a_token(path, status):
+    until(lambda: kept().http("GET", "/healthz").status == 200, 10, "a first sandbox has stood")
     reply = kept().http("GET", path)
     equal(reply.status, status)
     if status == 404:
@@ -136,6 +137,7 @@ def test_without_a_token(path, status):
 
 def test_healthz_tells_nothing():
     s = kept()
+    until(lambda: s.http("GET", "/healthz").status == 200, 10, "a first sandbox has stood")
     for method in ("GET", "HEAD"):
         reply = s.http(method, "/healthz")
         equal(reply.status, 200)

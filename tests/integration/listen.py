@@ -4,7 +4,6 @@
 What takes the default port, a port below 1024 or an address that is not ours happens in a network namespace of its own.
 """
 import os
-import pwd
 import re
 import shutil
 import signal
@@ -12,10 +11,11 @@ import socket
 import stat
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from mcp import (BINARY, PATIENCE, Server, Timeout, case, cases, check, contains, equal, main, run, skip, unique,
-                 until)
+from mcp import (BINARY, PATIENCE, Server, Timeout, case, cases, check, contains, equal, main, run, service_ids,
+                 skip, unique, until)
 from _messages import ran
 
 NO_ADDRESS, NO_SANDBOX, BAD_CONFIG = 71, 69, 78
@@ -75,17 +75,6 @@ def has_ipv6():
         return True
     except OSError:
         return False
-
-
-def service_ids():
-    """Whom a server becomes."""
-    if not ROOT:
-        return os.geteuid(), os.getegid()
-    try:
-        entry = pwd.getpwnam("mcp-exec")
-        return entry.pw_uid, entry.pw_gid
-    except KeyError:
-        return 65532, 65532
 
 
 class Http(Server):
@@ -298,7 +287,7 @@ def test_address_in_use():
 
 def test_too_many_listeners():
     code, text = refused(" ".join(["127.0.0.1:0"] * 17))
-    equal(code, NO_ADDRESS)
+    equal(code, BAD_CONFIG)
     contains(text, "16")
     with Http(" ".join(["127.0.0.1:0"] * 16)) as s:
         s.listens(16)
@@ -313,6 +302,16 @@ def test_wrong_address(addr, part):
     code, text = refused(addr)
     equal(code, BAD_CONFIG)
     contains(text, "MCP_EXEC_ADDR", part)
+
+
+def test_whoever_is_told_that_it_listens_may_end_it():
+    """A signal that comes with the line finds somebody who looks for signals."""
+    for _ in range(20):
+        with Http("127.0.0.1:0") as s:
+            deadline = time.monotonic() + 15 * PATIENCE
+            while b"event=http.listen" not in s.stderr() and time.monotonic() < deadline:
+                pass
+            equal(s.end(), 0, str(s.stderr()))
 
 
 # Unix sockets.
@@ -351,7 +350,7 @@ def test_unix_socket_is_for_user_and_group():
         equal(os.listdir(place.name), [], "left behind:")
 
 
-def test_unix_socket_is_not_found_by_an_odd_umask():
+def test_an_odd_umask_does_not_open_the_unix_socket():
     with Place() as place, Http(place.addr, through=prepared("os.umask(0)")) as s:
         s.listens()
         equal(oct(stat.S_IMODE(os.lstat(place.path).st_mode)), oct(0o660))
@@ -617,7 +616,6 @@ def test_file_without_a_token(path, part):
 @cases([("blank", "s3cret s3cret"), ("not ASCII", "s3cr\u00e9t"), ("two newlines", "s3cret\n\n"),
         ("newline alone", "\n"), ("too long", "s3cret" * 700)])
 def test_doubtful_token(token):
-    env = {"MCP_EXEC_AUTH_TOKEN": token}
     with Token(token) as path:
         for env in ({"MCP_EXEC_AUTH_TOKEN": token}, {"MCP_EXEC_AUTH_TOKEN_FILE": path}):
             code, text = refused("127.0.0.1:0", env)

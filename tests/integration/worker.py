@@ -243,10 +243,10 @@ def test_a_signal_for_the_whole_group_does_not_end_a_run(number):
     """It is the supervisor's to decide: the worker ends with its link."""
     with server() as s:
         call_id, name = start_named(s, stdin="x")
-        os.kill(s.worker(), number)
+        worker = s.worker()
+        os.kill(worker, number)
         check(named(name), "the program is gone")
         s.cancel(call_id)
-        worker = s.worker()
         prints(s, "still here")
         equal(s.worker(), worker, "the worker:")
 

@@ -15,6 +15,7 @@ MCP_EXEC_BIN names the binary; build/bin/mcp-exec of this checkout otherwise.
 """
 import json
 import os
+import pwd
 import re
 import select
 import signal
@@ -394,6 +395,17 @@ def workers_of(pid):
 def marked(marker):
     """Living processes with these bytes in their command line, except us."""
     return [p for p in pids() if p != os.getpid() and marker in cmdline(p) and alive(p)]
+
+
+def service_ids():
+    """(uid, gid) of whom a server becomes: ourselves, or when we are root the user that mcp-exec is then."""
+    if os.geteuid():
+        return os.geteuid(), os.getegid()
+    try:
+        entry = pwd.getpwnam("mcp-exec")
+        return entry.pw_uid, entry.pw_gid
+    except KeyError:
+        return 65532, 65532
 
 
 def until(condition, timeout=WAIT_S, what="condition"):

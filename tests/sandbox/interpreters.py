@@ -1,28 +1,16 @@
 #!/usr/bin/env python3
 """Which Python runs the programs, and that nothing but this Python is seen of the directory it lies in."""
 import os
-import pwd
 import shutil
 import subprocess
 import tempfile
 
 from _sandbox import check, equal, expect, structured
-from mcp import Server, cases, contains, main, run, skip, until
+from mcp import Server, cases, contains, main, run, service_ids, skip, until
 
 PYTHON = "/usr/bin/python3"
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 SECRETS = (".ssh/id", ".env", "project/notes.txt", ".local/share/secret", ".bash_history")
-
-
-def worker_ids():
-    """Who the worker will be: ourselves, or when we are root the user that mcp-exec becomes then."""
-    if os.geteuid():
-        return os.geteuid(), os.getegid()
-    try:
-        entry = pwd.getpwnam("mcp-exec")
-        return entry.pw_uid, entry.pw_gid
-    except KeyError:
-        return 65532, 65532
 
 
 def needs_own_home():
@@ -68,7 +56,7 @@ class Home:
         """Everything to the worker's user."""
         for folder, folders, files in os.walk(self.path):
             for path in [folder] + [os.path.join(folder, n) for n in folders + files]:
-                os.lchown(path, *worker_ids())
+                os.lchown(path, *service_ids())
 
     def server(self, python, path=SYSTEM_PATH, **env):
         self.hand_over()

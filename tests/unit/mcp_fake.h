@@ -46,8 +46,8 @@ struct fake {
 	struct session *own; /* what mcp_handle is given for messages without a session */
 	struct channel channel;
 	struct mcp_envelope envelope;
-	enum answer kind; /* of the last message that was sent */
-	struct buf sent;  /* messages, each with a newline behind it */
+	enum channel_kind kind; /* of the last message that was sent */
+	struct buf sent;	/* messages, each with a newline behind it */
 };
 
 static inline void fake_forget(struct dispatch *dispatch, const struct call *call)
@@ -92,7 +92,7 @@ void dispatch_each(const struct dispatch *dispatch, void (*visit)(struct call *c
 		visit(dispatch->calls[i], ctx);
 }
 
-static inline void fake_send(void *ctx, enum answer kind, const char *text, size_t len)
+static inline void fake_send(void *ctx, enum channel_kind kind, const char *text, size_t len)
 {
 	struct fake *fake = ctx;
 

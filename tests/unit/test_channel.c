@@ -14,11 +14,11 @@
 struct sent {
 	char text[512];
 	size_t len;
-	enum answer kind;
+	enum channel_kind kind;
 	size_t done;
 };
 
-static void record(void *ctx, enum answer kind, const char *text, size_t len)
+static void record(void *ctx, enum channel_kind kind, const char *text, size_t len)
 {
 	struct sent *sent = ctx;
 
@@ -44,7 +44,7 @@ static void test_sends_at_once_without_a_batch(void **state)
 	struct channel channel = {.send = record, .ctx = &sent};
 
 	(void)state;
-	channel_answer(&channel, NULL, ANSWER_SERVED, "{}", 2);
+	channel_answer(&channel, NULL, CHANNEL_SERVED, "{}", 2);
 	assert_string_equal(sent.text, "{}\n");
 }
 
@@ -55,11 +55,11 @@ static void test_sends_a_batch_when_its_last_hold_goes(void **state)
 	struct batch *batch = batch_new(&channel);
 
 	(void)state;
-	channel_answer(&channel, batch, ANSWER_SERVED, "1", 1);
+	channel_answer(&channel, batch, CHANNEL_SERVED, "1", 1);
 	batch_hold(batch);
 	batch_release(batch);
 	assert_int_equal(sent.len, 0);
-	channel_answer(&channel, batch, ANSWER_SERVED, "{\"a\":2}", 7);
+	channel_answer(&channel, batch, CHANNEL_SERVED, "{\"a\":2}", 7);
 	assert_int_equal(sent.len, 0);
 	batch_release(batch);
 	assert_string_equal(sent.text, "[1,{\"a\":2}]\n");
@@ -97,7 +97,7 @@ static void test_sends_one_error_for_a_batch_that_lacks_an_answer(void **state)
 
 	(void)state;
 	channel_lose_answer(&channel, batch);
-	channel_answer(&channel, batch, ANSWER_SERVED, "2", 1);
+	channel_answer(&channel, batch, CHANNEL_SERVED, "2", 1);
 	assert_int_equal(sent.len, 0);
 	batch_release(batch);
 	assert_string_equal(sent.text, LOST);
@@ -109,10 +109,10 @@ static void test_tells_what_kind_a_message_is(void **state)
 	struct channel channel = {.send = record, .ctx = &sent};
 
 	(void)state;
-	channel_answer(&channel, NULL, ANSWER_NOT_FOUND, "{}", 2);
-	assert_int_equal(sent.kind, ANSWER_NOT_FOUND);
-	channel_answer(&channel, NULL, ANSWER_PROGRESS, "{}", 2);
-	assert_int_equal(sent.kind, ANSWER_PROGRESS);
+	channel_answer(&channel, NULL, CHANNEL_NOT_FOUND, "{}", 2);
+	assert_int_equal(sent.kind, CHANNEL_NOT_FOUND);
+	channel_answer(&channel, NULL, CHANNEL_PROGRESS, "{}", 2);
+	assert_int_equal(sent.kind, CHANNEL_PROGRESS);
 }
 
 static void test_is_done_when_its_last_hold_goes(void **state)
@@ -126,7 +126,7 @@ static void test_is_done_when_its_last_hold_goes(void **state)
 	batch = batch_new(&channel);
 	channel_release(&channel);
 	assert_int_equal(sent.done, 0);
-	channel_answer(&channel, batch, ANSWER_SERVED, "1", 1);
+	channel_answer(&channel, batch, CHANNEL_SERVED, "1", 1);
 	batch_release(batch);
 	assert_string_equal(sent.text, "[1]\n");
 	assert_int_equal(sent.done, 1);
@@ -139,9 +139,9 @@ static void test_a_muted_channel_sends_nothing(void **state)
 	struct batch *batch = batch_new(&channel);
 
 	(void)state;
-	channel_answer(&channel, batch, ANSWER_SERVED, "1", 1);
+	channel_answer(&channel, batch, CHANNEL_SERVED, "1", 1);
 	channel_mute(&channel);
-	channel_answer(&channel, NULL, ANSWER_SERVED, "2", 1);
+	channel_answer(&channel, NULL, CHANNEL_SERVED, "2", 1);
 	batch_release(batch);
 	assert_int_equal(sent.len, 0);
 }

@@ -23,7 +23,7 @@ static void set_headers(struct fake *fake, const char *version, const char *meth
 	fake->envelope.name = name;
 }
 
-static void check_kind(struct fake *fake, const char *text, enum answer kind, const char *id,
+static void check_kind(struct fake *fake, const char *text, enum channel_kind kind, const char *id,
 		       int code)
 {
 	check_error(fake, text, id, code);
@@ -36,7 +36,7 @@ static void check_served(struct fake *fake, const char *text)
 
 	if (!rpc_get(answer, "result"))
 		fail_msg("%s was answered: %s", text, fake->sent.data);
-	assert_int_equal(fake->kind, ANSWER_SERVED);
+	assert_int_equal(fake->kind, CHANNEL_SERVED);
 	cJSON_Delete(answer);
 }
 
@@ -44,12 +44,12 @@ static void test_unfit_messages_are_refused(void **state)
 {
 	struct fake *fake = *state;
 
-	check_kind(fake, "{bad", ANSWER_REFUSED, "null", -32700);
-	check_kind(fake, "", ANSWER_REFUSED, "null", -32700);
-	check_kind(fake, "{\"id\":1,\"method\":\"ping\"}", ANSWER_REFUSED, "1", -32600);
-	check_kind(fake, "{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"ping\"}", ANSWER_REFUSED,
+	check_kind(fake, "{bad", CHANNEL_REFUSED, "null", -32700);
+	check_kind(fake, "", CHANNEL_REFUSED, "null", -32700);
+	check_kind(fake, "{\"id\":1,\"method\":\"ping\"}", CHANNEL_REFUSED, "1", -32600);
+	check_kind(fake, "{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"ping\"}", CHANNEL_REFUSED,
 		   "1.5", -32600);
-	check_kind(fake, "[]", ANSWER_REFUSED, "null", -32600);
+	check_kind(fake, "[]", CHANNEL_REFUSED, "null", -32600);
 }
 
 static void test_a_modern_request_needs_agreeing_headers(void **state)
@@ -60,13 +60,13 @@ static void test_a_modern_request_needs_agreeing_headers(void **state)
 	check_served(fake, LIST(MODERN));
 	assert_true(fake->channel.drop_cancels);
 	set_headers(fake, "2025-11-25", "tools/list", NULL);
-	check_kind(fake, LIST(MODERN), ANSWER_REFUSED, "\"s1\"", -32020);
+	check_kind(fake, LIST(MODERN), CHANNEL_REFUSED, "\"s1\"", -32020);
 	set_headers(fake, "2026-07-28", "TOOLS/LIST", NULL);
-	check_kind(fake, LIST(MODERN), ANSWER_REFUSED, "\"s1\"", -32020);
+	check_kind(fake, LIST(MODERN), CHANNEL_REFUSED, "\"s1\"", -32020);
 	set_headers(fake, NULL, "tools/list", NULL);
-	check_kind(fake, LIST(MODERN), ANSWER_REFUSED, "\"s1\"", -32020);
+	check_kind(fake, LIST(MODERN), CHANNEL_REFUSED, "\"s1\"", -32020);
 	set_headers(fake, "2026-07-28", NULL, NULL);
-	check_kind(fake, LIST(MODERN), ANSWER_REFUSED, "\"s1\"", -32020);
+	check_kind(fake, LIST(MODERN), CHANNEL_REFUSED, "\"s1\"", -32020);
 }
 
 static void test_the_ladder_has_an_order(void **state)
@@ -75,23 +75,23 @@ static void test_the_ladder_has_an_order(void **state)
 
 	/* The form of the claim comes first, then what contradicts it, then its version, then what is missing. */
 	set_headers(fake, "2025-11-25", "x", NULL);
-	check_kind(fake, LIST("\"_meta\":{\"" VERSION_KEY "\":5}"), ANSWER_REFUSED, "\"s1\"",
+	check_kind(fake, LIST("\"_meta\":{\"" VERSION_KEY "\":5}"), CHANNEL_REFUSED, "\"s1\"",
 		   -32602);
-	check_kind(fake, LIST(META("\"2099-01-01\"", "")), ANSWER_REFUSED, "\"s1\"", -32020);
+	check_kind(fake, LIST(META("\"2099-01-01\"", "")), CHANNEL_REFUSED, "\"s1\"", -32020);
 	set_headers(fake, "2099-01-01", NULL, NULL);
-	check_kind(fake, LIST(META("\"2099-01-01\"", "")), ANSWER_REFUSED, "\"s1\"", -32022);
+	check_kind(fake, LIST(META("\"2099-01-01\"", "")), CHANNEL_REFUSED, "\"s1\"", -32022);
 	set_headers(fake, NULL, NULL, NULL);
-	check_kind(fake, LIST(META("\"2025-11-25\"", "")), ANSWER_REFUSED, "\"s1\"", -32022);
+	check_kind(fake, LIST(META("\"2025-11-25\"", "")), CHANNEL_REFUSED, "\"s1\"", -32022);
 	set_headers(fake, "2026-07-28", NULL, NULL);
-	check_kind(fake, REQUEST("1", "no/such", MODERN), ANSWER_REFUSED, "1", -32020);
+	check_kind(fake, REQUEST("1", "no/such", MODERN), CHANNEL_REFUSED, "1", -32020);
 	set_headers(fake, "2026-07-28", "no/such", NULL);
-	check_kind(fake, REQUEST("1", "no/such", MODERN), ANSWER_NOT_FOUND, "1", -32601);
+	check_kind(fake, REQUEST("1", "no/such", MODERN), CHANNEL_NOT_FOUND, "1", -32601);
 	set_headers(fake, "2026-07-28", "ping", NULL);
-	check_kind(fake, REQUEST("1", "ping", MODERN), ANSWER_NOT_FOUND, "1", -32601);
+	check_kind(fake, REQUEST("1", "ping", MODERN), CHANNEL_NOT_FOUND, "1", -32601);
 	set_headers(fake, "2026-07-28", "initialize", NULL);
-	check_kind(fake, REQUEST("1", "initialize", MODERN), ANSWER_NOT_FOUND, "1", -32601);
+	check_kind(fake, REQUEST("1", "initialize", MODERN), CHANNEL_NOT_FOUND, "1", -32601);
 	set_headers(fake, "2026-07-28", "tools/call", NULL);
-	check_kind(fake, REQUEST("1", "tools/call", MODERN), ANSWER_SERVED, "1", -32602);
+	check_kind(fake, REQUEST("1", "tools/call", MODERN), CHANNEL_SERVED, "1", -32602);
 }
 
 #define NAMED(name) REQUEST("1", "tools/call", "\"name\":\"" name "\"," MODERN)
@@ -110,21 +110,21 @@ static void test_the_name_is_compared(void **state)
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		set_headers(fake, "2026-07-28", "tools/call", wrong[i]);
-		check_kind(fake, NAMED("exec"), ANSWER_REFUSED, "1", -32020);
+		check_kind(fake, NAMED("exec"), CHANNEL_REFUSED, "1", -32020);
 	}
 	set_headers(fake, "2026-07-28", "tools/call", "exec");
 	check_served(fake, NAMED("exec"));
 	set_headers(fake, "2026-07-28", "tools/call", "=?base64?ZXhlYw==?=");
 	check_served(fake, NAMED("exec"));
 	set_headers(fake, "2026-07-28", "tools/call", "=?base64?w6k=?=");
-	check_kind(fake, NAMED("\xc3\xa9"), ANSWER_SERVED, "1", -32602);
+	check_kind(fake, NAMED("\xc3\xa9"), CHANNEL_SERVED, "1", -32602);
 	set_headers(fake, "2026-07-28", "tools/call", "=?base64?Zm9vYmFy?=");
-	check_kind(fake, NAMED("foobar"), ANSWER_SERVED, "1", -32602);
+	check_kind(fake, NAMED("foobar"), CHANNEL_SERVED, "1", -32602);
 	set_headers(fake, "2026-07-28", "resources/read", "x");
-	check_kind(fake, REQUEST("1", "resources/read", "\"uri\":\"x\"," MODERN), ANSWER_SERVED,
+	check_kind(fake, REQUEST("1", "resources/read", "\"uri\":\"x\"," MODERN), CHANNEL_SERVED,
 		   "1", -32602);
 	set_headers(fake, "2026-07-28", "resources/read", "y");
-	check_kind(fake, REQUEST("1", "resources/read", "\"uri\":\"x\"," MODERN), ANSWER_REFUSED,
+	check_kind(fake, REQUEST("1", "resources/read", "\"uri\":\"x\"," MODERN), CHANNEL_REFUSED,
 		   "1", -32020);
 }
 
@@ -133,13 +133,13 @@ static void test_a_modern_header_alone_is_no_claim(void **state)
 	struct fake *fake = *state;
 
 	set_headers(fake, "2026-07-28", "tools/list", NULL);
-	check_kind(fake, LIST(""), ANSWER_REFUSED, "\"s1\"", -32602);
+	check_kind(fake, LIST(""), CHANNEL_REFUSED, "\"s1\"", -32602);
 	check_mentions(fake, VERSION_KEY);
 	set_headers(fake, "2099-01-01", "tools/list", NULL);
-	check_kind(fake, LIST(""), ANSWER_REFUSED, "\"s1\"", -32602);
-	check_kind(fake, INITIALIZE("2025-11-25"), ANSWER_REFUSED, "0", -32020);
+	check_kind(fake, LIST(""), CHANNEL_REFUSED, "\"s1\"", -32602);
+	check_kind(fake, INITIALIZE("2025-11-25"), CHANNEL_REFUSED, "0", -32020);
 	check_silent(fake, NOTIFICATION("notifications/initialized", ""));
-	check_kind(fake, "[" PING "]", ANSWER_REFUSED, "null", -32600);
+	check_kind(fake, "[" PING "]", CHANNEL_REFUSED, "null", -32600);
 }
 
 static void test_legacy_messages_need_no_session(void **state)
@@ -151,10 +151,10 @@ static void test_legacy_messages_need_no_session(void **state)
 	set_headers(fake, "2025-06-18", NULL, NULL);
 	check_served(fake, PING);
 	set_headers(fake, "1999-01-01", NULL, NULL);
-	check_kind(fake, PING, ANSWER_REFUSED, "1", -32000);
-	check_kind(fake, NOTIFICATION("x", ""), ANSWER_REFUSED, "null", -32000);
+	check_kind(fake, PING, CHANNEL_REFUSED, "1", -32000);
+	check_kind(fake, NOTIFICATION("x", ""), CHANNEL_REFUSED, "null", -32000);
 	set_headers(fake, NULL, NULL, NULL);
-	check_kind(fake, REQUEST("1", "no/such", ""), ANSWER_SERVED, "1", -32601);
+	check_kind(fake, REQUEST("1", "no/such", ""), CHANNEL_SERVED, "1", -32601);
 	check_silent(fake, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
 }
 
@@ -175,11 +175,11 @@ static void test_an_unknown_session_is_not_found(void **state)
 	struct fake *fake = *state;
 
 	fake->envelope.unknown_session = true;
-	check_kind(fake, PING, ANSWER_NOT_FOUND, "1", -32001);
-	check_kind(fake, NOTIFICATION("x", ""), ANSWER_NOT_FOUND, "null", -32001);
-	check_kind(fake, "[" PING "]", ANSWER_NOT_FOUND, "null", -32001);
+	check_kind(fake, PING, CHANNEL_NOT_FOUND, "1", -32001);
+	check_kind(fake, NOTIFICATION("x", ""), CHANNEL_NOT_FOUND, "null", -32001);
+	check_kind(fake, "[" PING "]", CHANNEL_NOT_FOUND, "null", -32001);
 	cJSON_Delete(answer_to(fake, INITIALIZE("2025-11-25")));
-	assert_int_equal(fake->kind, ANSWER_HANDSHAKE);
+	assert_int_equal(fake->kind, CHANNEL_HANDSHAKE);
 	set_headers(fake, "2026-07-28", "tools/list", NULL);
 	check_served(fake, LIST(MODERN));
 }
@@ -189,10 +189,10 @@ static void test_a_session_is_initialized_once(void **state)
 	struct fake *fake = *state;
 
 	cJSON_Delete(answer_to(fake, INITIALIZE("2025-11-25")));
-	assert_int_equal(fake->kind, ANSWER_HANDSHAKE);
+	assert_int_equal(fake->kind, CHANNEL_HANDSHAKE);
 	assert_string_equal(session_version(fake->own), "2025-11-25");
 	fake->envelope.session = fake->session;
-	check_kind(fake, INITIALIZE("2025-11-25"), ANSWER_REFUSED, "0", -32600);
+	check_kind(fake, INITIALIZE("2025-11-25"), CHANNEL_REFUSED, "0", -32600);
 }
 
 static void test_only_a_session_can_cancel(void **state)
@@ -235,7 +235,7 @@ static void test_batches_of_those_who_name_no_version(void **state)
 	set_headers(fake, "2025-03-26", NULL, NULL);
 	check_answer(fake, "[" PING "]", "[{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}]");
 	set_headers(fake, "2025-06-18", NULL, NULL);
-	check_kind(fake, "[" PING "]", ANSWER_REFUSED, "null", -32600);
+	check_kind(fake, "[" PING "]", CHANNEL_REFUSED, "null", -32600);
 	fake->envelope.session = fake->session;
 	session_set_version(fake->session, "2025-03-26");
 	check_answer(fake, "[" PING "]", "[{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}]");
@@ -247,7 +247,7 @@ static void test_the_older_transport_has_one_era(void **state)
 
 	fake->envelope = (struct mcp_envelope){.way = MCP_SSE, .session = fake->session};
 	check_served(fake, REQUEST("1", "ping", MODERN));
-	check_kind(fake, REQUEST("1", "server/discover", MODERN), ANSWER_SERVED, "1", -32601);
+	check_kind(fake, REQUEST("1", "server/discover", MODERN), CHANNEL_SERVED, "1", -32601);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, http_setup, fake_teardown)

@@ -36,11 +36,6 @@ static void test_finds_the_elements_of_an_array(void **state)
 	assert_slice(elements[0], "1");
 }
 
-static struct slice slice_of(const char *text)
-{
-	return (struct slice){text, strlen(text)};
-}
-
 static void test_knows_what_a_slice_is(void **state)
 {
 	const struct slice absent = {NULL, 0};

@@ -11,11 +11,6 @@
 
 #include "supervisor/session.h"
 
-static struct slice id_of(const char *text)
-{
-	return (struct slice){text, strlen(text)};
-}
-
 static void test_finds_calls_by_the_text_of_their_id(void **state)
 {
 	struct session *session = session_new();
@@ -25,19 +20,19 @@ static void test_finds_calls_by_the_text_of_their_id(void **state)
 	(void)state;
 	assert_non_null(session);
 	assert_null(session_any(session));
-	assert_int_equal(session_add(session, id_of(id), &one), 0);
+	assert_int_equal(session_add(session, slice_of(id), &one), 0);
 	id[0] = '9'; /* it was copied */
-	assert_int_equal(session_add(session, id_of("\"1\""), &two), 0);
-	assert_int_equal(session_add(session, id_of("1"), &two), -EEXIST);
-	assert_ptr_equal(session_find(session, id_of("1")), &one);
-	assert_ptr_equal(session_find(session, id_of("\"1\"")), &two);
-	assert_null(session_find(session, id_of("9")));
-	assert_null(session_find(session, id_of("1.0")));
+	assert_int_equal(session_add(session, slice_of("\"1\""), &two), 0);
+	assert_int_equal(session_add(session, slice_of("1"), &two), -EEXIST);
+	assert_ptr_equal(session_find(session, slice_of("1")), &one);
+	assert_ptr_equal(session_find(session, slice_of("\"1\"")), &two);
+	assert_null(session_find(session, slice_of("9")));
+	assert_null(session_find(session, slice_of("1.0")));
 	assert_null(session_find(session, (struct slice){NULL, 0}));
 	session_remove(session, &one);
-	assert_null(session_find(session, id_of("1")));
+	assert_null(session_find(session, slice_of("1")));
 	assert_ptr_equal(session_any(session), &two);
-	assert_int_equal(session_add(session, id_of("1"), &one), 0);
+	assert_int_equal(session_add(session, slice_of("1"), &one), 0);
 	session_remove(session, &two);
 	session_remove(session, &two);
 	assert_ptr_equal(session_any(session), &one);
