@@ -102,10 +102,11 @@ static void take_connection(struct connections *connections, int fd, enum access
 		continue;
 	room = connections->count < max;
 	gate = gate_new(connections, fd, place);
-	if (gate && !room)
-		gate_refuse(gate, 503, "too many connections");
-	if (gate)
-		gate_step(gate);
+	if (!gate)
+		return;
+	/* It gives way to the next, as it has not shown that it may come in. */
+	gate->beyond = !room;
+	gate_step(gate);
 }
 
 static void pause_accepting(struct connections *connections, int error)

@@ -44,6 +44,7 @@ struct gate {
 	struct event *readable, *writable, *timer;
 	bool reading, writing; /* these events are added */
 	uint64_t timer_ms;     /* when the timer fires; UINT64_MAX: never */
+	bool beyond; /* there is no room for it: it may only ask for /healthz, as a full server is not a sick one */
 	bool trusted;  /* a request of it was let in, and not only to /healthz, where all may go */
 	bool kept;     /* it has had a request */
 	bool begun;    /* bytes of the request that is awaited have come */
