@@ -20,8 +20,8 @@ ID = re.compile(rb"\r\nMcp-Session-Id: ([^\r]*)\r\n")
 
 def neighbours(id):
     """What somebody would guess who knows one id, or none."""
-    last = "%x" % (int(id[-1], 16) ^ 1)
-    return [id[:-1] + last, last + id[1:], id[:-1], id[1:], id + "0", "0" + id, id + id, id.upper() if id.upper() != id
+    first, last = ("%x" % (int(digit, 16) ^ 1) for digit in (id[0], id[-1]))
+    return [id[:-1] + last, first + id[1:], id[:-1], id[1:], id + "0", "0" + id, id + id, id.upper() if id.upper() != id
             else "A" * 32, id + " x", id + ",", id + "," + id, '"%s"' % id, id + "%00", "%" + id, "0" * 32, "f" * 32,
             "0", "1",
             "*", "null", "undefined", "../" + id, "a" * 4000, "%032x" % (int(id, 16) + 1),
