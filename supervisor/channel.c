@@ -16,7 +16,9 @@
 struct batch {
 	struct channel *channel;
 	size_t holds;
-	struct buf answers; /* the array but for its end; empty: there is none yet */
+	struct buf answers;	/* the array but for its end; empty: there is none yet */
+	size_t ends[MAX_BATCH]; /* where each answer ends; before it stands one byte of the array */
+	size_t count;
 };
 
 void channel_hold(struct channel *channel)
@@ -49,8 +51,13 @@ void channel_answer(struct channel *channel, struct batch *batch, enum channel_k
 		send(channel, kind, text, len);
 		return;
 	}
+	if (batch->count == MAX_BATCH) {
+		batch->answers.error = -ENOBUFS;
+		return;
+	}
 	buf_add_byte(&batch->answers, batch->answers.len > 0 ? ',' : '[');
 	buf_add(&batch->answers, text, len);
+	batch->ends[batch->count++] = batch->answers.len;
 }
 
 void channel_lose_answer(struct channel *channel, struct batch *batch)
@@ -83,16 +90,31 @@ bool batch_has_room(const struct batch *batch, size_t len)
 	return !batch || batch->answers.len == 0 || batch->answers.len + len <= MAX_BATCH_BYTES;
 }
 
+/* Clients read one message from each event. */
+static void send_one_by_one(const struct batch *batch)
+{
+	size_t start = 0;
+
+	for (size_t i = 0; i < batch->count; i++) {
+		start++;
+		send(batch->channel, CHANNEL_SERVED, batch->answers.data + start,
+		     batch->ends[i] - start);
+		start = batch->ends[i];
+	}
+}
+
 static void send_batch(struct batch *batch)
 {
 	struct buf *answers = &batch->answers;
 
 	buf_add_byte(answers, ']');
 	/* An array that lacks an answer would leave its caller waiting as much as none does. */
-	if (!answers->error)
-		send(batch->channel, CHANNEL_SERVED, answers->data, answers->len);
-	else
+	if (answers->error)
 		send(batch->channel, CHANNEL_SERVED, LOST, strlen(LOST));
+	else if (batch->channel->one_by_one)
+		send_one_by_one(batch);
+	else
+		send(batch->channel, CHANNEL_SERVED, answers->data, answers->len);
 }
 
 void batch_release(struct batch *batch)

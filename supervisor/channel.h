@@ -27,9 +27,11 @@ struct channel {
 	void *ctx; /* of both */
 	size_t holds;
 	bool drop_cancels; /* a client that goes away has cancelled what it asked for here (modern era) */
+	bool one_by_one; /* each answer of a batch is sent by itself: as an event of a stream */
 };
 
-/* Several answers that go out as one JSON array (batches of 2025-03-26 and before). */
+/* Several answers that go out together, as one JSON array where nothing else is asked for (batches of 2025-03-26 and
+ * before). At most MAX_BATCH. */
 struct batch;
 
 void channel_hold(struct channel *channel);
@@ -46,7 +48,8 @@ void channel_answer(struct channel *channel, struct batch *batch, enum channel_k
 void channel_lose_answer(struct channel *channel, struct batch *batch);
 
 /* A batch starts with one hold on it, which batch_release gives up; each call in it holds it too (batch_hold). When the
- * last hold goes, the array is sent (nothing, if it is empty) and the batch is freed. It holds its channel meanwhile.
+ * last hold goes, its answers are sent (nothing, if there is none) and the batch is freed. It holds its channel
+ * meanwhile.
  * Returns NULL when memory is out. */
 struct batch *batch_new(struct channel *channel);
 void batch_hold(struct batch *batch);

@@ -38,9 +38,9 @@ static void answer_invalid(const struct mcp_reply *reply, const struct rpc_messa
 	mcp_refuse(reply, message->error, text, NULL);
 }
 
-/* A notification is never answered; over HTTP its POST may be refused. A dropped connection cancels in the modern era,
- * where this one would not know whose request it means. */
-static void handle_notification(const struct mcp_request *request)
+/* A notification is never answered, and neither is a response, which nobody has asked for; over HTTP the POST may be
+ * refused. A dropped connection cancels in the modern era, where a notification would not know whose request it means. */
+static void handle_unanswered(const struct mcp_request *request)
 {
 	const char *method = request->message->method;
 
@@ -55,7 +55,7 @@ static void handle_notification(const struct mcp_request *request)
 /* The revisions that have batches forbid initialize in one. */
 static const char *unfit_for_batch(const struct rpc_message *message)
 {
-	if (strcmp(message->method, "initialize") == 0)
+	if (mcp_is_initialize(message))
 		return "Invalid request: initialize must not be part of a batch";
 	return NULL;
 }
@@ -74,14 +74,15 @@ static void handle_request(const struct mcp_request *request)
 }
 
 /* The claim of each message decides. initialize is the exception: hosts that only add a _meta of their own to it want
- * the handshake. A notification has no claim as a rule, and nothing to say that differs between the eras. */
+ * the handshake. Notifications and responses have no claim as a rule, and nothing to say that differs between the eras. */
 static bool is_modern(const struct mcp_envelope *envelope, const struct rpc_message *message)
 {
 	if (envelope->way == MCP_SSE)
 		return false;
-	if (message->method && strcmp(message->method, "initialize") == 0)
+	if (mcp_is_initialize(message))
 		return mcp_claim_is_valid(message);
-	if (message->kind == RPC_NOTIFICATION && mcp_header_is_modern(envelope))
+	if ((message->kind == RPC_NOTIFICATION || message->kind == RPC_RESPONSE) &&
+	    mcp_header_is_modern(envelope))
 		return true;
 	return mcp_has_claim(message);
 }
@@ -102,6 +103,8 @@ static struct session *choose_session(const struct delivery *delivery, bool mode
 static void handle_one(const struct delivery *delivery, const struct rpc_message *message)
 {
 	bool modern = is_modern(delivery->envelope, message);
+	/* The id of a response is of a request of ours: to echo it would answer another one. */
+	struct slice id = message->kind == RPC_RESPONSE ? (struct slice){NULL, 0} : message->id;
 	struct mcp_request request = {
 		.mcp = delivery->mcp,
 		.envelope = delivery->envelope,
@@ -109,7 +112,7 @@ static void handle_one(const struct delivery *delivery, const struct rpc_message
 		.reply = {.session = choose_session(delivery, modern),
 			  .channel = delivery->channel,
 			  .batch = delivery->batch,
-			  .id = message->id,
+			  .id = id,
 			  .modern = modern},
 	};
 
@@ -118,15 +121,13 @@ static void handle_one(const struct delivery *delivery, const struct rpc_message
 		delivery->channel->drop_cancels = modern && delivery->envelope->way == MCP_HTTP;
 		handle_request(&request);
 		break;
-	case RPC_NOTIFICATION:
-		handle_notification(&request);
-		break;
 	case RPC_INVALID:
 		answer_invalid(&request.reply, message);
 		break;
-	case RPC_RESPONSE: /* we never ask anything */
+	case RPC_NOTIFICATION:
+	case RPC_RESPONSE:
 	default:
-		mcp_accept_legacy(&request);
+		handle_unanswered(&request);
 		break;
 	}
 }

@@ -98,14 +98,14 @@ bool mcp_header_is_modern(const struct mcp_envelope *envelope)
 	return envelope->version && strcmp(envelope->version, MCP_MODERN_VERSION) >= 0;
 }
 
-static bool is_initialize(const struct rpc_message *message)
+bool mcp_is_initialize(const struct rpc_message *message)
 {
-	return message->method && strcmp(message->method, "initialize") == 0;
+	return message->kind == RPC_REQUEST && strcmp(message->method, "initialize") == 0;
 }
 
 static void refuse_modern_header(const struct mcp_request *request)
 {
-	if (is_initialize(request->message))
+	if (mcp_is_initialize(request->message))
 		mcp_refuse(&request->reply, RPC_HEADER_MISMATCH,
 			   "Header mismatch: MCP-Protocol-Version names a revision that has no "
 			   "initialize",
@@ -128,17 +128,18 @@ static void refuse_session(const struct mcp_request *request)
 bool mcp_accept_legacy(const struct mcp_request *request)
 {
 	const struct mcp_envelope *envelope = request->envelope;
+	bool is_initialize = mcp_is_initialize(request->message);
 
 	if (envelope->way != MCP_HTTP)
 		return true;
 	if (mcp_header_is_modern(envelope))
 		refuse_modern_header(request);
-	else if (envelope->unknown_session && !is_initialize(request->message))
+	else if (envelope->unknown_session && !is_initialize)
 		refuse_session(request);
-	else if (envelope->session && is_initialize(request->message))
+	else if (envelope->session && is_initialize)
 		mcp_refuse(&request->reply, RPC_INVALID_REQUEST,
 			   "Invalid request: this session is already initialized", NULL);
-	else if (envelope->version && !mcp_legacy_version(envelope->version))
+	else if (envelope->version && !is_initialize && !mcp_legacy_version(envelope->version))
 		mcp_refuse(&request->reply, RPC_TRANSPORT_ERROR,
 			   "Unsupported protocol version in MCP-Protocol-Version", NULL);
 	else

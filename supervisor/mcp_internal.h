@@ -68,6 +68,8 @@ bool mcp_accept_claim(const struct mcp_request *request);
  * missing; NULL: nothing. The sentence lies in static memory. */
 const char *mcp_contradiction(const struct mcp_request *request);
 const char *mcp_missing_header(const struct mcp_request *request);
+/* Says whether it is the request that begins a handshake; without an id it is a notification like any other. */
+bool mcp_is_initialize(const struct rpc_message *message);
 /* Says whether the field MCP-Protocol-Version names the modern era. */
 bool mcp_header_is_modern(const struct mcp_envelope *envelope);
 /* Refuses a message without a claim whose header fields do not fit it: a modern version, an unknown one, an unknown

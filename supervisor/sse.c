@@ -82,7 +82,7 @@ static struct stream *stream_new(struct sse *sse, struct exchange *exchange)
 	}
 	stream->sse = sse;
 	stream->exchange = exchange;
-	stream->channel = (struct channel){.send = send_message, .ctx = stream};
+	stream->channel = (struct channel){.send = send_message, .ctx = stream, .one_by_one = true};
 	stream->next = sse->streams;
 	sse->streams = stream;
 	sse->count++;

@@ -55,6 +55,7 @@ static void start_stream(struct post *post)
 	if (post->streaming)
 		return;
 	post->streaming = true;
+	post->channel.one_by_one = true;
 	exchange_stream(post->exchange);
 }
 
@@ -180,6 +181,7 @@ static struct post *post_new(struct streamable *streamable, struct exchange *exc
 	/* Who only sends a wildcard, as curl does, is not to get one form for a quick answer and another for a slow one. */
 	post->takes_json = media_accepts(accept, JSON);
 	post->takes_events = media_names(accept, EVENTS) || !post->takes_json;
+	post->channel.one_by_one = !post->takes_json;
 	post->next = streamable->posts;
 	streamable->posts = post;
 	post->own = session_new();

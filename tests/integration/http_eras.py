@@ -57,12 +57,19 @@ FORM = (
     ("a batch, modern header", [(VERSION, MODERN)], [message("ping")], (400, REQUEST, None)),
     ("a batch with a claim in it", [(VERSION, "2025-03-26")], [message("ping"), tools()], (400, REQUEST, None)),
     ("a response", [], {"jsonrpc": "2.0", "id": 1, "result": {}}, (202, NOTHING, NOTHING)),
+    ("a response, modern header", [(VERSION, MODERN)], {"jsonrpc": "2.0", "id": 1, "result": {}},
+     (202, NOTHING, NOTHING)),
+    ("a response, unknown session", [("Mcp-Session-Id", "x")], {"jsonrpc": "2.0", "id": 1, "result": {}},
+     (404, NO_SESSION, None)),
     ("an error", [], {"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "x"}}, (202, NOTHING, NOTHING)),
 )
 
 WHICH = (
     ("initialize", [], initialize(), (200, None, 1)),
     ("initialize, its own version named", [(VERSION, LATEST)], initialize(), (200, None, 1)),
+    ("initialize, a header of no revision", [(VERSION, "1999-01-01")], initialize(), (200, None, 1)),
+    ("initialize without an id, modern header", [(VERSION, MODERN)], message("initialize", id=None),
+     (202, NOTHING, NOTHING)),
     ("initialize, modern header", [(VERSION, MODERN)], initialize(), (400, MISMATCH, 1)),
     ("initialize, a header of the far future", [(VERSION, "2099-01-01")], initialize(), (400, MISMATCH, 1)),
     ("initialize with a claim to an old version", [], message("initialize", {

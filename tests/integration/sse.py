@@ -124,7 +124,7 @@ def test_a_batch():
     with SseClient(shared().address) as c:
         c.initialize("2025-03-26")
         equal(c.post([message("ping", id=1), message("notifications/x", id=None), message("ping", id=2)]).status, 202)
-        equal([a["id"] for a in c.recv()], [1, 2])
+        equal([c.recv()["id"] for _ in range(2)], [1, 2])
     with client() as c:
         reply = c.post([message("ping", id=1)])
         answer = c.recv() if reply.status == 202 else reply.json()

@@ -66,6 +66,38 @@ static void test_sends_a_batch_when_its_last_hold_goes(void **state)
 	assert_string_equal(sent.text, "[1,{\"a\":2}]\n");
 }
 
+static void test_sends_a_batch_one_by_one(void **state)
+{
+	struct sent sent = {.len = 0};
+	struct channel channel = {.send = record, .ctx = &sent};
+	struct batch *batch = batch_new(&channel);
+
+	(void)state;
+	channel_answer(&channel, batch, CHANNEL_SERVED, "1", 1);
+	/* Whether it is a stream may turn out later. */
+	channel.one_by_one = true;
+	channel_answer(&channel, batch, CHANNEL_SERVED, "{\"a\":[2,3]}", 11);
+	channel_answer(&channel, batch, CHANNEL_SERVED, "4", 1);
+	assert_int_equal(sent.len, 0);
+	batch_release(batch);
+	assert_string_equal(sent.text, "1\n{\"a\":[2,3]}\n4\n");
+	batch_release(batch_new(&channel));
+	assert_string_equal(sent.text, "1\n{\"a\":[2,3]}\n4\n");
+}
+
+static void test_a_batch_has_no_more_answers_than_messages(void **state)
+{
+	struct sent sent = {.len = 0};
+	struct channel channel = {.send = record, .ctx = &sent};
+	struct batch *batch = batch_new(&channel);
+
+	(void)state;
+	for (size_t i = 0; i <= MAX_BATCH; i++)
+		channel_answer(&channel, batch, CHANNEL_SERVED, "1", 1);
+	batch_release(batch);
+	assert_non_null(strstr(sent.text, "-32603"));
+}
+
 static void test_a_batch_has_room_for_one_long_answer_or_many_short_ones(void **state)
 {
 	struct sent sent = {.len = 0};
@@ -168,6 +200,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sends_at_once_without_a_batch),
 		cmocka_unit_test(test_sends_a_batch_when_its_last_hold_goes),
+		cmocka_unit_test(test_sends_a_batch_one_by_one),
+		cmocka_unit_test(test_a_batch_has_no_more_answers_than_messages),
 		cmocka_unit_test(test_a_batch_has_room_for_one_long_answer_or_many_short_ones),
 		cmocka_unit_test(test_sends_nothing_for_an_empty_batch),
 		cmocka_unit_test(test_sends_an_error_for_a_lost_answer),

@@ -2,6 +2,7 @@
 #include "tests/unit/mcp_fake.h"
 
 #define LIST(meta) REQUEST("\"s1\"", "tools/list", meta)
+#define RESPONSE "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"
 #define PING "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"
 
 static int http_setup(void **state)
@@ -155,7 +156,55 @@ static void test_legacy_messages_need_no_session(void **state)
 	check_kind(fake, NOTIFICATION("x", ""), CHANNEL_REFUSED, "null", -32000);
 	set_headers(fake, NULL, NULL, NULL);
 	check_kind(fake, REQUEST("1", "no/such", ""), CHANNEL_SERVED, "1", -32601);
-	check_silent(fake, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
+}
+
+/* Nothing that it was asked for, and nothing that waits for an answer: an error must not have its id. */
+static void test_responses_are_taken_and_never_answered(void **state)
+{
+	struct fake *fake = *state;
+
+	check_silent(fake, RESPONSE);
+	set_headers(fake, "2026-07-28", NULL, NULL);
+	check_silent(fake, RESPONSE);
+	fake->envelope.unknown_session = true;
+	check_silent(fake, RESPONSE);
+	set_headers(fake, NULL, NULL, NULL);
+	check_kind(fake, RESPONSE, CHANNEL_NOT_FOUND, "null", -32001);
+	fake->envelope.unknown_session = false;
+	set_headers(fake, "1999-01-01", NULL, NULL);
+	check_kind(fake, RESPONSE, CHANNEL_REFUSED, "null", -32000);
+}
+
+/* What MCP-Protocol-Version names has been negotiated; by initialize nothing has been yet. */
+static void test_a_handshake_may_name_any_old_version(void **state)
+{
+	struct fake *fake = *state;
+	static const char *const versions[] = {"2025-06-18", "1999-01-01", ""};
+
+	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
+		set_headers(fake, versions[i], NULL, NULL);
+		cJSON_Delete(answer_to(fake, INITIALIZE("2025-11-25")));
+		assert_int_equal(fake->kind, CHANNEL_HANDSHAKE);
+		assert_string_equal(session_version(fake->own), "2025-11-25");
+	}
+	set_headers(fake, "2099-01-01", NULL, NULL);
+	check_kind(fake, INITIALIZE("2025-11-25"), CHANNEL_REFUSED, "0", -32020);
+}
+
+static void test_initialize_without_an_id_is_a_notification(void **state)
+{
+	struct fake *fake = *state;
+
+	check_silent(fake, NOTIFICATION("initialize", ""));
+	set_headers(fake, "2026-07-28", NULL, NULL);
+	check_silent(fake, NOTIFICATION("initialize", ""));
+	set_headers(fake, NULL, NULL, NULL);
+	fake->envelope.session = fake->session;
+	session_set_version(fake->session, "2025-03-26");
+	check_silent(fake, NOTIFICATION("initialize", ""));
+	check_silent(fake, "[" NOTIFICATION("initialize", "") "]");
+	check_answer(fake, "[" NOTIFICATION("initialize", "") "," PING "]",
+		     "[{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}]");
 }
 
 static void test_the_header_names_the_version_where_no_session_does(void **state)
@@ -261,6 +310,9 @@ int main(void)
 		TEST(test_the_name_is_compared),
 		TEST(test_a_modern_header_alone_is_no_claim),
 		TEST(test_legacy_messages_need_no_session),
+		TEST(test_responses_are_taken_and_never_answered),
+		TEST(test_a_handshake_may_name_any_old_version),
+		TEST(test_initialize_without_an_id_is_a_notification),
 		TEST(test_the_header_names_the_version_where_no_session_does),
 		TEST(test_an_unknown_session_is_not_found),
 		TEST(test_a_session_is_initialized_once),
