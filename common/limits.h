@@ -91,7 +91,7 @@
 #define HTTP_BODIES 4
 /* Answers that peers have not taken may together be as large as this many of the longest. Beyond, the peer that has taken
  * nothing for longest is broken off. */
-#define HTTP_UNREAD 4
+#define HTTP_ANSWERS 4
 /* Connections at a time. At the next one, the oldest that can be spared is closed (connections.c); when all have a request,
  * it is answered 503. One costs about 40 KiB and a descriptor. */
 #define MAX_CONNECTIONS 256

@@ -65,8 +65,7 @@ static struct gate *find_idlest(const struct connections *connections, const str
 	struct gate *gate, *idlest = NULL;
 
 	*total = 0;
-	TAILQ_FOREACH(gate, &connections->gates, link)
-	{
+	for (gate = TAILQ_FIRST(&connections->gates); gate; gate = TAILQ_NEXT(gate, link)) {
 		size_t unread = evbuffer_get_length(gate->out);
 
 		if (gate->broken || unread <= GATE_UNREAD_BYTES)
@@ -83,7 +82,7 @@ void connections_bound_unread(struct connections *connections, const struct gate
 	uint64_t total;
 	struct gate *idlest = find_idlest(connections, writer, &total);
 
-	while (idlest && total > HTTP_UNREAD * connections->spec.answer_max) {
+	while (idlest && total > HTTP_ANSWERS * connections->spec.answer_max) {
 		log_event(LOG_WARN, "http.unread", LOG_U64("bytes", total));
 		idlest->broken = true;
 		event_active(idlest->timer, EV_TIMEOUT, 0);
@@ -103,10 +102,11 @@ static void take_connection(struct connections *connections, int fd, enum access
 		continue;
 	room = connections->count < max;
 	gate = gate_new(connections, fd, place);
-	if (gate && !room)
-		gate_refuse(gate, 503, "too many connections");
-	if (gate)
-		gate_step(gate);
+	if (!gate)
+		return;
+	/* It gives way to the next, as it has not shown that it may come in. */
+	gate->beyond = !room;
+	gate_step(gate);
 }
 
 static void pause_accepting(struct connections *connections, int error)

@@ -44,6 +44,7 @@ struct gate {
 	struct event *readable, *writable, *timer;
 	bool reading, writing; /* these events are added */
 	uint64_t timer_ms;     /* when the timer fires; UINT64_MAX: never */
+	bool beyond; /* there is no room for it: it may only ask for /healthz, as a full server is not a sick one */
 	bool trusted;  /* a request of it was let in, and not only to /healthz, where all may go */
 	bool kept;     /* it has had a request */
 	bool begun;    /* bytes of the request that is awaited have come */
@@ -105,7 +106,7 @@ struct connections {
 #define GATE_UNREAD_BYTES ((size_t)64 * KIB)
 
 /* Breaks off the peers that have taken nothing for longest, but for writer, until what all others leave unread is bounded
- * (HTTP_UNREAD). Each is gone at its next step. */
+ * (HTTP_ANSWERS). Each is gone at its next step. */
 void connections_bound_unread(struct connections *connections, const struct gate *writer);
 
 /*** gate.c: bytes and time ***/

@@ -22,7 +22,7 @@
 /* Who a peer is, for an administrator who wants to know who is refused. */
 static const char *peer_name(int fd, char *name, size_t size)
 {
-	struct sockaddr_storage peer;
+	struct sockaddr_storage peer = {.ss_family = AF_UNSPEC};
 	socklen_t len = sizeof(peer);
 
 	if (fd < 0 || getpeername(fd, (struct sockaddr *)&peer, &len) < 0)
@@ -179,6 +179,17 @@ static void begin_content(struct gate *gate)
 		gate_write(gate, &part, 1);
 }
 
+static void let_in(struct gate *gate, bool to_health)
+{
+	if (gate->beyond && !to_health) {
+		gate_refuse(gate, 503, "too many connections");
+		return;
+	}
+	gate->closing |= gate->beyond;
+	gate->trusted |= !to_health;
+	begin_content(gate);
+}
+
 static void judge(struct gate *gate)
 {
 	struct exchange *exchange = gate->exchange;
@@ -197,8 +208,7 @@ static void judge(struct gate *gate)
 			     &verdict)) {
 	case ACCESS_PASS:
 		exchange->origin = verdict.origin;
-		gate->trusted |= strcmp(exchange_path(exchange), ACCESS_HEALTH_PATH) != 0;
-		begin_content(gate);
+		let_in(gate, strcmp(exchange_path(exchange), ACCESS_HEALTH_PATH) == 0);
 		break;
 	case ACCESS_PREFLIGHT:
 		exchange->origin = verdict.origin;

@@ -761,8 +761,11 @@ def test_no_room():
         time.sleep(.3)
         for _ in range(20):
             with fake.connect() as peer:
-                answer = peer.ask(b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n")
+                answer = peer.ask(b"POST /mcp HTTP/1.1\r\n" + HOST + AUTH + b"Content-Length: 100\r\n\r\n")
                 equal((answer.status, answer.fields["retry-after"]), (503, "1"))
+                check(peer.at_end(), "kept")
+            with fake.connect() as peer:
+                equal(peer.ask(b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n").status, 200, "full is not sick:")
                 check(peer.at_end(), "kept")
         equal([peer.answer().body for peer in busy], [b"pending"] * 4)
         with fake.connect() as peer:

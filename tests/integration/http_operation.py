@@ -183,6 +183,23 @@ def test_the_longest_body(start):
         check_serves(s)
 
 
+@cases(BOTH)
+def test_a_worker_that_dies(start):
+    """Its call is told so, what waited runs in the next one, and no client loses its session."""
+    with start() as s:
+        s.initialize()
+        name = unique()
+        first, second = s.start_exec(named_program(name)), s.start_exec("print('second')")
+        until(lambda: is_running(name), 10, "the program runs")
+        os.kill(s.worker(), signal.SIGKILL)
+        lost = s.answer(first)["result"]
+        equal(lost["isError"], True)
+        contains(lost["content"][0]["text"], "worker died")
+        equal(s.answer(second)["result"]["structuredContent"]["stdout"], "second\n")
+        gone(name)
+        check_serves(s)
+
+
 def test_twenty_clients_at_once():
     with HttpServer() as s:
         clients = [HttpClient(s.address, era="modern" if i % 2 else "legacy") for i in range(20)]
