@@ -171,7 +171,7 @@ static bool any_has_claim(const struct elements *elements)
 	return false;
 }
 
-/* The modern era has no batches: one claim refuses the whole. */
+/* The modern era has no batches: one claim refuses the whole, where a claim means anything. */
 static void handle_elements(struct delivery *delivery, const struct slice *texts, size_t count)
 {
 	_cleanup_(elements_free) struct elements *elements = calloc(1, sizeof(*elements));
@@ -179,7 +179,7 @@ static void handle_elements(struct delivery *delivery, const struct slice *texts
 	for (; elements && elements->count < count; elements->count++)
 		rpc_parse(texts[elements->count].data, texts[elements->count].len,
 			  &elements->list[elements->count]);
-	if (elements && any_has_claim(elements)) {
+	if (elements && delivery->envelope->way != MCP_SSE && any_has_claim(elements)) {
 		refuse_text(delivery, RPC_INVALID_REQUEST, NO_BATCHES);
 		return;
 	}

@@ -125,6 +125,8 @@ def test_a_batch():
         c.initialize("2025-03-26")
         equal(c.post([message("ping", id=1), message("notifications/x", id=None), message("ping", id=2)]).status, 202)
         equal([c.recv()["id"] for _ in range(2)], [1, 2])
+        equal(c.post([message("ping", {"_meta": meta()}, id=3), message("no/such", id=4)]).status, 202)
+        equal([c.recv()["id"] for _ in range(2)], [3, 4])
     with client() as c:
         reply = c.post([message("ping", id=1)])
         answer = c.recv() if reply.status == 202 else reply.json()

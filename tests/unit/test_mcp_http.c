@@ -297,6 +297,9 @@ static void test_the_older_transport_has_one_era(void **state)
 	fake->envelope = (struct mcp_envelope){.way = MCP_SSE, .session = fake->session};
 	check_served(fake, REQUEST("1", "ping", MODERN));
 	check_kind(fake, REQUEST("1", "server/discover", MODERN), CHANNEL_SERVED, "1", -32601);
+	session_set_version(fake->session, "2025-03-26");
+	check_answer(fake, "[" REQUEST("1", "ping", MODERN) "]",
+		     "[{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}]");
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, http_setup, fake_teardown)
