@@ -44,6 +44,11 @@ static void handle_unanswered(const struct mcp_request *request)
 {
 	const char *method = request->message->method;
 
+	if (request->envelope->way == MCP_HTTP && request->message->error &&
+	    !request->reply.batch) {
+		answer_invalid(&request->reply, request->message);
+		return;
+	}
 	if (request->envelope->way == MCP_HTTP && request->reply.modern)
 		return;
 	if (!mcp_accept_legacy(request))

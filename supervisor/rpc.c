@@ -139,6 +139,9 @@ static void check_request(struct rpc_message *message)
 		       "id must be a string or an integer, not too long");
 	else if (params && !cJSON_IsNull(params) && !cJSON_IsObject(params))
 		refuse(message, RPC_INVALID_REQUEST, "params must be an object");
+	/* Nobody waits for an answer to it. */
+	if (!message->scan.id.data)
+		message->kind = RPC_NOTIFICATION;
 }
 
 /* Sorts the message into its kind by its members. */
@@ -157,7 +160,7 @@ static void classify(struct rpc_message *message)
 	else
 		message->kind = message->scan.id.data ? RPC_REQUEST : RPC_NOTIFICATION;
 	message->method = cJSON_GetStringValue(method);
-	if (message->kind == RPC_REQUEST)
+	if (message->kind == RPC_REQUEST || message->kind == RPC_NOTIFICATION)
 		check_request(message);
 }
 

@@ -38,7 +38,9 @@ struct rpc_message {
 	const cJSON *meta;   /* params._meta when it is an object, else NULL */
 	struct scan scan;
 	cJSON *tree; /* owned */
-	int error;   /* RPC_INVALID: the code to answer with, and its sentence */
+	/* RPC_INVALID: the code to answer with, and its sentence. Also of an unfit notification, which only a transport
+	 * with a status of its own can tell; else 0. */
+	int error;
 	const char *reason;
 };
 

@@ -51,6 +51,11 @@ static void test_unfit_messages_are_refused(void **state)
 	check_kind(fake, "{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"ping\"}", CHANNEL_REFUSED,
 		   "1.5", -32600);
 	check_kind(fake, "[]", CHANNEL_REFUSED, "null", -32600);
+	check_kind(fake, "{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":[1]}", CHANNEL_REFUSED,
+		   "null", -32600);
+	check_silent(fake, "[{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":[1]}]");
+	fake->envelope = (struct mcp_envelope){.way = MCP_STDIO, .session = fake->session};
+	check_silent(fake, "{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":[1]}");
 }
 
 static void test_a_modern_request_needs_agreeing_headers(void **state)
