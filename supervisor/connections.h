@@ -3,6 +3,11 @@
  * A connection is accepted, the head of each of its requests is judged (head, access) before a byte of the body is
  * asked for, the body is collected within bounds, and only then is there an exchange. What is refused is answered here.
  * Requests on one connection are served one after the other, in their order; what was sent ahead waits, bounded.
+ *
+ * Written by hand for a reason: evhttp (libevent 2.1.12) cannot have its requests judged before their bodies, has no
+ * deadline for a whole request, does not notice a client that leaves while its answer is awaited, ends the process when
+ * reading is on then, and frees connections without a word. With the head read here (head.h says why), a status line and
+ * the sizes of chunks are all that was left for it. libevent gives the loop, the timers and the buffers.
  */
 #ifndef SUPERVISOR_CONNECTIONS_H
 #define SUPERVISOR_CONNECTIONS_H
