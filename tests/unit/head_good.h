@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
+
+#include "tests/unit/damage.h"
 
 static const char *const good_heads[] = {
 	"POST /mcp?a=b HTTP/1.1\r\nHost: localhost:8080\r\nContent-Length: 12\r\n"
@@ -19,39 +20,12 @@ static const char *const good_heads[] = {
 
 #define GOOD_HEADS (sizeof(good_heads) / sizeof(good_heads[0]))
 
-static inline uint32_t random_next(uint32_t *seed)
-{
-	*seed ^= *seed << 13;
-	*seed ^= *seed >> 17;
-	*seed ^= *seed << 5;
-	return *seed;
-}
-
-/* Changes one byte, takes one out or puts one in; text has room for one more. */
+/* One change at random, see damage. */
 static inline void head_damage(char *text, size_t *len, uint32_t *seed)
 {
 	static const char bytes[] = "\0\r\n\t :/?*,;=+-0129aA.[]@%#\x80\xff\x7f\x01";
-	size_t at = random_next(seed) % *len;
 
-	switch (random_next(seed) % 5) {
-	case 0:
-		text[at] = bytes[random_next(seed) % (sizeof(bytes) - 1)];
-		break;
-	case 1:
-		text[at] = (char)random_next(seed);
-		break;
-	case 2:
-		memmove(text + at, text + at + 1, *len - at - 1);
-		*len -= *len > 1 ? 1 : 0;
-		break;
-	case 3:
-		text[at] ^= 0x20;
-		break;
-	default:
-		memmove(text + at + 1, text + at, *len - at);
-		text[at] = text[random_next(seed) % *len];
-		*len += 1;
-	}
+	damage(text, len, seed, bytes, sizeof(bytes) - 1);
 }
 
 #endif

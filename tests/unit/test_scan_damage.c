@@ -11,14 +11,7 @@
 
 #include "common/cleanup.h"
 #include "supervisor/scan.h"
-
-static uint32_t random_next(uint32_t *seed)
-{
-	*seed ^= *seed << 13;
-	*seed ^= *seed >> 17;
-	*seed ^= *seed << 5;
-	return *seed;
-}
+#include "tests/unit/damage.h"
 
 static const char *const corpus[] = {
 	("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"exec\","
@@ -28,28 +21,7 @@ static const char *const corpus[] = {
 	" {\"a\":1,\"b\":{\"a\":2,\"\\u0062\":[1,2,3]},\"id\":12345678901234} ",
 };
 
-static void damage(char *text, size_t *len, uint32_t *seed)
-{
-	static const char bytes[] = "{}[]\",:\\u0019eE+-.tfn \xc3\xff\x01";
-	size_t at = random_next(seed) % *len;
-
-	switch (random_next(seed) % 4) {
-	case 0:
-		text[at] = bytes[random_next(seed) % (sizeof(bytes) - 1)];
-		break;
-	case 1:
-		text[at] = (char)random_next(seed);
-		break;
-	case 2:
-		memmove(text + at, text + at + 1, *len - at - 1);
-		*len -= *len > 1 ? 1 : 0;
-		break;
-	default:
-		memmove(text + at + 1, text + at, *len - at);
-		text[at] = text[random_next(seed) % *len];
-		*len += 1;
-	}
-}
+static const char tokens[] = "{}[]\",:\\u0019eE+-.tfn \xc3\xff\x01";
 
 static void assert_inside(struct slice slice, const char *text, size_t len)
 {
@@ -109,7 +81,7 @@ static void test_holds_for_damaged_messages(void **state)
 
 		memcpy(text, base, len);
 		for (uint32_t n = random_next(&seed) % 4; n > 0; n--)
-			damage(text, &len, &seed);
+			damage(text, &len, &seed, tokens, sizeof(tokens) - 1);
 		text[len] = '\0';
 		accepted += check_any(text, len);
 	}
