@@ -8,6 +8,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "supervisor/ascii.h"
 #include "supervisor/gate.h"
 
 struct exchange *exchange_new(struct gate *gate, const char *text, size_t len)
@@ -43,11 +44,6 @@ bool exchange_gone(struct exchange *exchange)
 
 /*** The request ***/
 
-static bool is_word(struct slice slice, const char *word)
-{
-	return slice.len == strlen(word) && memcmp(slice.data, word, slice.len) == 0;
-}
-
 enum exchange_method exchange_method(const struct exchange *exchange)
 {
 	static const struct {
@@ -59,7 +55,7 @@ enum exchange_method exchange_method(const struct exchange *exchange)
 	};
 
 	for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++)
-		if (is_word(exchange->head.method, methods[i].name))
+		if (slice_equal(exchange->head.method, slice_of(methods[i].name)))
 			return methods[i].method;
 	return EXCHANGE_OTHER;
 }
@@ -75,14 +71,6 @@ const char *exchange_path(struct exchange *exchange)
 	return exchange->path ? exchange->path : "";
 }
 
-static int hex_digit(char c)
-{
-	static const char digits[] = "0123456789abcdef";
-	const char *found = c ? strchr(digits, c >= 'A' && c <= 'F' ? c + 32 : c) : NULL;
-
-	return found ? (int)(found - digits) : -1;
-}
-
 /* Returns the decoded text, to be freed; NULL: it is none. */
 static char *decode(struct slice text)
 {
@@ -93,8 +81,8 @@ static char *decode(struct slice text)
 		char c = text.data[i] == '+' ? ' ' : text.data[i];
 
 		if (c == '%') {
-			int high = i + 2 < text.len ? hex_digit(text.data[i + 1]) : -1;
-			int low = high >= 0 ? hex_digit(text.data[i + 2]) : -1;
+			int high = i + 2 < text.len ? ascii_hex(text.data[i + 1]) : -1;
+			int low = high >= 0 ? ascii_hex(text.data[i + 2]) : -1;
 
 			c = low >= 0 ? (char)(high * 16 + low) : '\0';
 			i += 2;
@@ -133,7 +121,7 @@ const char *exchange_query(struct exchange *exchange, const char *name)
 	struct slice query = exchange->head.query, found, value;
 
 	while (next_parameter(&query, &found, &value)) {
-		if (!is_word(found, name))
+		if (!slice_equal(found, slice_of(name)))
 			continue;
 		free(exchange->value);
 		exchange->value = decode(value);
@@ -166,7 +154,7 @@ const char *exchange_list(struct exchange *exchange, const char *name)
 	for (size_t i = 0; i < exchange->head.count; i++) {
 		const struct head_field *field = &exchange->head.fields[i];
 
-		if (!head_alike(field->name, (struct slice){name, strlen(name)}))
+		if (!head_alike(field->name, slice_of(name)))
 			continue;
 		buf_add_string(&list, list.len > 0 ? "," : "");
 		buf_add(&list, field->value.data, field->value.len);

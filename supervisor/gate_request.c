@@ -58,11 +58,6 @@ void gate_drop_content(struct gate *gate)
 	gate->counted = 0;
 }
 
-static struct slice literal(const char *text)
-{
-	return (struct slice){.data = text, .len = strlen(text)};
-}
-
 static void drop_exchange(struct gate *gate, enum gate_state state)
 {
 	exchange_free(gate->exchange);
@@ -89,8 +84,7 @@ static void refuse(struct gate *gate, int status, const char *message, const cha
 	struct answer answer = {.status = status,
 				.type = "application/json",
 				.framing = ANSWER_LENGTH,
-				.close = true,
-				.more = literal(more ? more : "")};
+				.more = slice_of(more ? more : "")};
 
 	add_message(&content, status, message);
 	answer.len = content.len;
@@ -110,12 +104,13 @@ static void refuse_access(struct gate *gate, const struct access_answer *verdict
 	const char *more = NULL, *why = verdict->message;
 
 	/* A model may see the message, an administrator the reason. */
-	if (verdict->status == 401)
-		why = verdict->wrong_token ? "the token is wrong" : "there is no token";
-	if (verdict->status == 401)
-		more = verdict->wrong_token ? "WWW-Authenticate: Bearer realm=\"mcp-exec\", "
-					      "error=\"invalid_token\"\r\n"
-					    : "WWW-Authenticate: Bearer realm=\"mcp-exec\"\r\n";
+	if (verdict->status == 401 && verdict->wrong_token) {
+		why = "the token is wrong";
+		more = "WWW-Authenticate: Bearer realm=\"mcp-exec\", error=\"invalid_token\"\r\n";
+	} else if (verdict->status == 401) {
+		why = "there is no token";
+		more = "WWW-Authenticate: Bearer realm=\"mcp-exec\"\r\n";
+	}
 	if (verdict->status == 405)
 		more = "Allow: GET, HEAD\r\n";
 	log_refusal(gate, verdict->status, why);
@@ -130,7 +125,7 @@ static void answer_preflight(struct gate *gate)
 	struct answer answer = {
 		.status = 204,
 		.framing = ANSWER_NO_CONTENT,
-		.more = literal(
+		.more = slice_of(
 			"Access-Control-Allow-Methods: GET, POST, DELETE\r\n"
 			"Access-Control-Allow-Headers: Content-Type, Accept, Authorization, "
 			"X-MCP-AUTH, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, "
@@ -169,7 +164,7 @@ static void begin_content(struct gate *gate)
 {
 	static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
 	const struct head *head = &gate->exchange->head;
-	const struct slice part = literal(go_on);
+	const struct slice part = slice_of(go_on);
 
 	if (head->body != HEAD_BODY_NONE && is_without_content(gate->exchange))
 		gate_refuse(gate, 400, "a request of this method has no body here");

@@ -168,10 +168,10 @@ static bool on_gone(void *ctx)
 	return false;
 }
 
-static struct post *post_new(struct streamable *streamable, struct exchange *exchange)
+static struct post *post_new(struct streamable *streamable, struct exchange *exchange,
+			     const char *accept)
 {
 	struct post *post = calloc(1, sizeof(*post));
-	const char *accept = exchange_list(exchange, "Accept");
 
 	if (!post)
 		return NULL;
@@ -242,7 +242,7 @@ static void serve_post(struct streamable *streamable, struct exchange *exchange)
 			       "text/event-stream");
 		return;
 	}
-	post = post_new(streamable, exchange);
+	post = post_new(streamable, exchange, accept);
 	if (post)
 		handle(post);
 	else
