@@ -37,7 +37,7 @@ static bool ready_ok(const struct frame *frame)
 
 static bool run_ok(const struct frame *frame)
 {
-	return frame->run.deadline_ms >= 1 && frame->run.unused == 0;
+	return frame->run.deadline_ms >= 1;
 }
 
 static bool cancel_ok(const struct frame *frame)
@@ -72,7 +72,9 @@ static bool done_ok(const struct frame *frame)
 	const struct frame_done *done = &frame->done;
 
 	return exit_ok(done) && done->signal < _NSIG &&
-	       (done->flags & ~(uint32_t)FRAME_FLAGS) == 0 && (done->layers & ~KNOWN_LAYERS) == 0 &&
+	       (done->flags & ~(uint32_t)FRAME_FLAGS) == 0 &&
+	       (done->flags & (FRAME_FORKED | FRAME_PRELOADED)) != FRAME_PRELOADED &&
+	       (done->layers & ~KNOWN_LAYERS) == 0 &&
 	       (done->blocked[0] == 0 || (done->flags & FRAME_NOTING)) && blocked_ok(done->blocked);
 }
 
@@ -81,12 +83,18 @@ static bool fail_ok(const struct frame *frame)
 	return frame->fail.stage < STAGE_COUNT && frame->fail.error >= 0;
 }
 
+static bool warm_ok(const struct frame *frame)
+{
+	return frame->warm.bare <= 1;
+}
+
 static const struct rule RULES[] = {
 	[FRAME_READY] = {FRAME_TO_SUPERVISOR, ID_ZERO, 0, sizeof(struct frame_ready), ready_ok},
 	[FRAME_RUN] = {FRAME_TO_WORKER, ID_NONZERO, 2, sizeof(struct frame_run), run_ok},
 	[FRAME_CANCEL] = {FRAME_TO_WORKER, ID_NONZERO, 0, 0, cancel_ok},
 	[FRAME_DONE] = {FRAME_TO_SUPERVISOR, ID_NONZERO, 2, sizeof(struct frame_done), done_ok},
 	[FRAME_FAIL] = {FRAME_TO_SUPERVISOR, ID_ANY, 0, sizeof(struct frame_fail), fail_ok},
+	[FRAME_WARM] = {FRAME_TO_SUPERVISOR, ID_ZERO, 0, sizeof(struct frame_warm), warm_ok},
 };
 
 static const struct rule *rule_of(unsigned int type)

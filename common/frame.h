@@ -20,7 +20,7 @@
 /* The largest number of a system call that is told; Linux has no half as many. */
 #define FRAME_MAX_CALL 1023
 
-enum frame_type { FRAME_READY = 1, FRAME_RUN, FRAME_CANCEL, FRAME_DONE, FRAME_FAIL };
+enum frame_type { FRAME_READY = 1, FRAME_RUN, FRAME_CANCEL, FRAME_DONE, FRAME_FAIL, FRAME_WARM };
 
 /* Which way a frame travels: a RUN that comes from the worker is refused. */
 enum frame_way { FRAME_TO_WORKER, FRAME_TO_SUPERVISOR };
@@ -36,7 +36,10 @@ enum frame_flag {
 	FRAME_STDERR_CUT = 1 << 6,    /* and stderr */
 	FRAME_TRUNCATED = FRAME_STDOUT_CUT | FRAME_STDERR_CUT,
 	FRAME_NOTING = 1 << 7, /* refused system calls were noted, the first ones in blocked */
-	FRAME_FLAGS = (1 << 8) - 1
+	FRAME_FORKED = 1 << 8, /* it began as a copy of a pristine interpreter, and not by exec */
+	FRAME_PRELOADED =
+		1 << 9, /* of one that had loaded a module for it; only with FRAME_FORKED */
+	FRAME_FLAGS = (1 << 10) - 1
 };
 
 /* The sandbox can be built and the worker waits for a RUN. id is 0. */
@@ -50,7 +53,7 @@ struct frame_ready {
 struct frame_run {
 	uint64_t output_max_bytes;
 	uint32_t deadline_ms; /* wall clock of the program, at least 1 */
-	uint32_t unused;
+	uint32_t uses;	      /* bits of warm.h: what the program seems to import; a guess */
 };
 
 /* The run ended; fds[0] is its stdout, fds[1] its stderr, both sealed memfds. No process of it is alive. */
@@ -73,6 +76,16 @@ struct frame_fail {
 	int32_t error; /* a positive errno, or an enum interpreter_reason for STAGE_INTERPRETER; 0 when there is none */
 };
 
+/* What is warm has changed: what waits for the next program. id is 0. */
+struct frame_warm {
+	uint32_t
+		bare; /* 1: a pristine interpreter waits; 0: none does, programs are started by exec */
+	uint32_t
+		modules; /* bits of warm.h: what another one that waits has loaded; 0 when there is none */
+	uint32_t started; /* pristine interpreters that this worker has started */
+	uint32_t failed;  /* those that did not get ready, or ended by themselves */
+};
+
 struct frame {
 	uint32_t version;
 	uint16_t type;
@@ -83,6 +96,7 @@ struct frame {
 		struct frame_run run;
 		struct frame_done done;
 		struct frame_fail fail;
+		struct frame_warm warm;
 		uint8_t bytes[FRAME_SIZE - 16];
 	};
 };
