@@ -183,7 +183,9 @@ void describe_policy(FILE *out, const struct limits *limits)
 	describe_environment(out);
 	describe_own(out, "the supervisor's own system calls, beside those of the worker",
 		     confine_supervisor_rule);
-	describe_own(out, "the worker's own system calls, beside those of a run",
+	describe_own(out, "the worker's own system calls, beside those of a pristine interpreter",
 		     confine_worker_rule);
+	describe_own(out, "a pristine interpreter's own system calls, beside those of a run",
+		     confine_pristine_rule);
 	describe_syscalls(out);
 }

@@ -22,11 +22,6 @@
 /* The largest program the kernel takes: BPF_MAXINSNS of linux/bpf_common.h. */
 #define MAX_INSTRUCTIONS 4096
 
-/* Linux 5.19; older headers lack it. */
-#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
-#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
-#endif
-
 /* Row i leads to a part of its own. */
 #define MARK(i) SCMP_ACT_TRACE(i)
 
@@ -299,25 +294,6 @@ int filter_compile_noting(filter_table *table, struct sock_fprog *filter)
 	return compile(table, true, filter);
 }
 
-static int load_filter(const struct sock_fprog *filter, unsigned long flags)
-{
-	struct sock_fprog program = *filter;
-	long r = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
-
-	return r < 0 ? -errno : (int)r;
-}
-
-int filter_apply(const struct sock_fprog *filter)
-{
-	return load_filter(filter, 0);
-}
-
-int filter_listen(const struct sock_fprog *filter)
-{
-	return load_filter(filter, SECCOMP_FILTER_FLAG_NEW_LISTENER |
-					   SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);
-}
-
 /* Whether a table before this one allows the call whatever its arguments are. */
 static bool is_covered(filter_table *const tables[], size_t which, const char *name)
 {
@@ -345,32 +321,24 @@ static int add_allowed(scmp_filter_ctx ctx, filter_table *const tables[], size_t
 	return 0;
 }
 
-/* Not seccomp_load, which falls back to prctl(2) and tells a wrong errno. */
-static int load_exported(scmp_filter_ctx ctx)
-{
-	_cleanup_free_ struct sock_filter *code = calloc(MAX_INSTRUCTIONS, sizeof(*code));
-	struct sock_fprog filter = {.filter = code};
-	ssize_t n;
-
-	if (!code)
-		return -ENOMEM;
-	if ((n = export_code(ctx, code, MAX_INSTRUCTIONS)) < 0)
-		return (int)n;
-	filter.len = (unsigned short)n;
-	return filter_apply(&filter);
-}
-
-int filter_confine(filter_table *const tables[], size_t n)
+/* What fits no table is left to the filters below. */
+int filter_compile_confining(filter_table *const tables[], size_t n, struct sock_fprog *filter)
 {
 	__attribute__((cleanup(cleanup_filter))) scmp_filter_ctx ctx = seccomp_init(REFUSED_ABOVE);
+	_cleanup_free_ struct sock_filter *code = calloc(MAX_INSTRUCTIONS, sizeof(*code));
+	ssize_t len;
 	int r;
 
-	if (!ctx)
+	if (!ctx || !code)
 		return -ENOMEM;
 	if ((r = set_attributes(ctx, REFUSED_ABOVE)) < 0)
 		return r;
 	for (size_t which = 0; which < n; which++)
 		if ((r = add_allowed(ctx, tables, which)) < 0)
 			return r;
-	return load_exported(ctx);
+	if ((len = export_code(ctx, code, MAX_INSTRUCTIONS)) < 0)
+		return (int)len;
+	filter->len = (unsigned short)len;
+	filter->filter = take_ptr(code);
+	return 0;
 }

@@ -61,9 +61,9 @@ int filter_apply(const struct sock_fprog *filter);
  * where a filter around us has a listener; nothing is loaded then. */
 int filter_listen(const struct sock_fprog *filter);
 
-/* Confines the calling process, and everything it starts, to what one of n tables allows; for a process that will load
- * a stricter filter into its children, or be the parent of one that does. no_new_privs must be set.
- * Returns 0 or a negative errno. */
-int filter_confine(filter_table *const tables[], size_t n);
+/* Compiles what one of n tables allows to a filter for a process that will load a stricter one into its children, or be
+ * the parent of one that does: it leaves that one its say (see REFUSED_ABOVE). filter->filter is the caller's, to be freed
+ * by free(). Returns 0 or a negative errno. */
+int filter_compile_confining(filter_table *const tables[], size_t n, struct sock_fprog *filter);
 
 #endif

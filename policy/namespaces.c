@@ -2,12 +2,14 @@
 #include "policy/namespaces.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "common/fds.h"
 #include "common/layers.h"
 #include "common/limits.h"
@@ -24,6 +26,8 @@ static const struct namespace_rule rules[] = {
 };
 
 #define RULES (sizeof(rules) / sizeof(*rules))
+
+_Static_assert(RULES == NAMESPACES, "the header says how many");
 
 const struct namespace_rule *namespaces_rule(size_t i)
 {
@@ -54,6 +58,44 @@ int namespaces_enter_rest(void)
 	for (size_t i = 1; i < RULES; i++)
 		flags |= rules[i].flag;
 	return unshare(flags) ? -errno : 0;
+}
+
+int namespaces_open(int fds[NAMESPACES])
+{
+	char path[64];
+
+	for (size_t i = 0; i < RULES; i++)
+		fds[i] = -1;
+	for (size_t i = 0; i < RULES; i++) {
+		snprintf(path, sizeof(path), "/proc/self/ns/%s", rules[i].name);
+		fds[i] = open(path, O_RDONLY | O_CLOEXEC);
+		if (fds[i] < 0) {
+			int error = errno;
+
+			while (i--)
+				cleanup_fd(&fds[i]);
+			return -error;
+		}
+	}
+	return 0;
+}
+
+static int join(const int fds[NAMESPACES], int flags)
+{
+	for (size_t i = 0; i < RULES; i++)
+		if ((rules[i].flag & flags) && setns(fds[i], rules[i].flag))
+			return -errno;
+	return 0;
+}
+
+int namespaces_join(const int fds[NAMESPACES])
+{
+	return join(fds, ~0);
+}
+
+int namespaces_join_above(const int fds[NAMESPACES])
+{
+	return join(fds, CLONE_NEWUSER | CLONE_NEWPID);
 }
 
 int namespaces_map_ids(uid_t outer_uid, gid_t outer_gid)

@@ -34,6 +34,21 @@ int namespaces_enter_rest(void);
  * Returns 0 or a negative errno. */
 int namespaces_name_host(void);
 
+/* How many namespaces a sandbox has. */
+#define NAMESPACES 7
+
+/* Opens all namespaces of the calling process, in the order of the table, close-on-exec; /proc must be one that shows
+ * it. On success the descriptors are the caller's, on failure none is left open. Returns 0 or a negative errno. */
+int namespaces_open(int fds[NAMESPACES]);
+
+/* Enters all of them, in that order; for a process alone in its thread group. Of the pid namespace its next child will
+ * be a part. Takes the rights that it has over the first one: it must be in its parent, as the same user, or be in it.
+ * The descriptors stay the caller's. Returns 0 or a negative errno. setns(2). */
+int namespaces_join(const int fds[NAMESPACES]);
+
+/* Enters the user namespace, and for the next child the pid namespace, of those. Returns as namespaces_join. */
+int namespaces_join_above(const int fds[NAMESPACES]);
+
 /* The bits of all rows. */
 uint32_t namespaces_layers(void);
 

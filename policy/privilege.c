@@ -71,3 +71,8 @@ int privilege_undumpable(void)
 {
 	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) ? -errno : 0;
 }
+
+int privilege_dumpable(void)
+{
+	return prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) ? -errno : 0;
+}

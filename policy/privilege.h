@@ -13,4 +13,7 @@ int privilege_no_new_privs(void);
  * Returns 0 or a negative errno. */
 int privilege_undumpable(void);
 
+/* Makes it readable again to itself and to its own uid, as a program is after execve(2). Returns as above. */
+int privilege_dumpable(void);
+
 #endif

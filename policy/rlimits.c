@@ -80,25 +80,52 @@ static int apply_one(int resource, struct rlimit wanted)
 	return setrlimit((__rlimit_resource_t)resource, &wanted) ? -errno : 0;
 }
 
-static int apply(const struct limits *limits, bool program_only)
+/* Applies row i, or its hard limit as both. */
+static int apply_row(size_t i, const struct limits *limits, bool hard)
 {
-	for (size_t i = 0; i < RULES; i++) {
-		int r = rules[i].program_only == program_only
-				? apply_one(rules[i].resource, rlimits_value(i, limits))
-				: 0;
+	struct rlimit value = rlimits_value(i, limits);
 
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	if (hard)
+		value.rlim_cur = value.rlim_max;
+	return apply_one(rules[i].resource, value);
 }
 
 int rlimits_apply(const struct limits *limits)
 {
-	return apply(limits, false);
+	int r = 0;
+
+	for (size_t i = 0; i < RULES && r == 0; i++)
+		if (!rules[i].program_only)
+			r = apply_row(i, limits, false);
+	return r;
 }
 
 int rlimits_apply_program(const struct limits *limits)
 {
-	return apply(limits, true);
+	int r = 0;
+
+	for (size_t i = 0; i < RULES && r == 0; i++)
+		if (rules[i].program_only)
+			r = apply_row(i, limits, false);
+	return r;
+}
+
+int rlimits_apply_copy(const struct limits *limits)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < RULES && r == 0; i++)
+		if (rules[i].program_only)
+			r = apply_row(i, limits, rules[i].resource == RLIMIT_DATA);
+	return r;
+}
+
+int rlimits_apply_pristine(const struct limits *limits)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < RULES && r == 0; i++)
+		if (rules[i].resource == RLIMIT_DATA)
+			r = apply_row(i, limits, true);
+	return r;
 }

@@ -36,6 +36,13 @@ int rlimits_apply(const struct limits *limits);
  * memory of a build with sanitizers is beyond any limit. Returns 0 or a negative errno. */
 int rlimits_apply_program(const struct limits *limits);
 
+/* The same for a program that is a copy of a pristine interpreter: what it has reserved already may be beyond the first
+ * value of the moved limit, so that is as high as it may be until the watch has looked. */
+int rlimits_apply_copy(const struct limits *limits);
+
+/* Bounds what a pristine interpreter can reserve, as a program that no watch looks at. Returns as above. */
+int rlimits_apply_pristine(const struct limits *limits);
+
 /* The share of memory_bytes that may be used before growth fails: the rest is head room for the watch. */
 uint64_t rlimits_data_budget(const struct limits *limits);
 

@@ -100,11 +100,16 @@ static int make_parent(const char *path)
 	return make_dirs(parent);
 }
 
-static int make_file(const char *path, const char *text)
+int view_add(const char *path, const void *data, size_t len)
 {
 	_cleanup_fd_ int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 
-	return fd < 0 ? -errno : fds_write_all(fd, text, strlen(text));
+	return fd < 0 ? -errno : fds_write_all(fd, data, len);
+}
+
+static int make_file(const char *path, const char *text)
+{
+	return view_add(path, text, strlen(text));
 }
 
 static int copy_link(const char *source, const char *path)
@@ -411,7 +416,7 @@ int view_leave_old(void)
 	return umount2(OLD, MNT_DETACH) || rmdir(OLD) ? -errno : 0;
 }
 
-int view_seal(void)
+int view_seal(bool executable)
 {
-	return restrict_mount("/", MS_NOSUID | MS_NODEV | MS_NOEXEC);
+	return restrict_mount("/", MS_NOSUID | MS_NODEV | (executable ? 0 : MS_NOEXEC));
 }

@@ -7,6 +7,7 @@
 #ifndef POLICY_VIEW_H
 #define POLICY_VIEW_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -65,6 +66,9 @@ int view_devices(void);
  * or a negative errno. */
 int view_proc(void);
 int view_leave_old(void);
-int view_seal(void);
+/* Adds a file of our own to the root. */
+int view_add(const char *path, const void *data, size_t len);
+/* executable says whether files of the root itself may be. */
+int view_seal(bool executable);
 
 #endif

@@ -86,33 +86,6 @@ static int start_session(void)
 	return yield_to_others();
 }
 
-/* Grants that many of our own CPUs, counted from a random one, so that replicas do not all meet on the first. */
-static int grant_cpus(uint32_t wanted)
-{
-	cpu_set_t all, granted;
-	unsigned int skip;
-
-	if (sched_getaffinity(0, sizeof(all), &all) ||
-	    getrandom(&skip, sizeof(skip), 0) != sizeof(skip))
-		return -errno;
-	skip %= (unsigned int)CPU_COUNT(&all);
-	CPU_ZERO(&granted);
-	/* Twice around: those that were skipped come again at the end. */
-	for (unsigned int i = 0; i < 2 * CPU_SETSIZE && wanted; i++) {
-		unsigned int cpu = i % CPU_SETSIZE;
-
-		if (!CPU_ISSET(cpu, &all) || CPU_ISSET(cpu, &granted))
-			continue;
-		if (skip) {
-			skip--;
-			continue;
-		}
-		CPU_SET(cpu, &granted);
-		wanted--;
-	}
-	return sched_setaffinity(0, sizeof(granted), &granted) ? -errno : 0;
-}
-
 static void make_view(const struct inside *inside, int sock, uint32_t *layers)
 {
 	int proc;
@@ -128,35 +101,6 @@ static void make_view(const struct inside *inside, int sock, uint32_t *layers)
 	step(sock, STAGE_OLD_ROOT, view_leave_old());
 	step(sock, STAGE_READ_ONLY, view_seal());
 	*layers |= LAYER_READ_ONLY;
-}
-
-/* Refused calls are noted where that can be had, and always refused. Sets the noting filter's listener, or -1. */
-static int apply_filter(const struct inside *inside, int *listener)
-{
-	*listener = inside->noting.filter ? filter_listen(&inside->noting) : -1;
-	return *listener < 0 ? filter_apply(&inside->filter) : 0;
-}
-
-/* Returns the listener of the filter, or -1. */
-static int give_up_privileges(const struct inside *inside, int sock, uint32_t *layers)
-{
-	int landlock, listener;
-
-	step(sock, STAGE_LANDLOCK, landlock = landlock_apply(&inside->view));
-	*layers |= landlock ? LAYER_LANDLOCK : 0;
-	step(sock, STAGE_AFFINITY, grant_cpus(inside->limits.cpus));
-	*layers |= LAYER_AFFINITY;
-	step(sock, STAGE_LIMITS, rlimits_apply(&inside->limits));
-	*layers |= LAYER_RLIMITS;
-	step(sock, STAGE_CAPABILITIES, privilege_drop_capabilities());
-	*layers |= LAYER_CAPABILITIES;
-	step(sock, STAGE_NO_NEW_PRIVS, privilege_no_new_privs());
-	*layers |= LAYER_NO_NEW_PRIVS;
-	/* What a run can read of its pid 1 would be a copy of the worker. */
-	step(sock, STAGE_INIT, privilege_undumpable());
-	step(sock, STAGE_SECCOMP, apply_filter(inside, &listener));
-	*layers |= LAYER_SECCOMP;
-	return listener;
 }
 
 static _Noreturn void become_init(const struct inside *inside, int sock)
