@@ -106,6 +106,10 @@
 #define DRAIN_S 25
 #define CEILING_DRAIN_S 3600
 
+/* How long an interpreter that no program used is kept warm; its memory is worth more to others after that. */
+#define WARM_IDLE_S 600
+#define CEILING_WARM_IDLE_S 86400
+
 /* Whom the run believes it is; the sandbox maps these to the worker's own ids. */
 #define SANDBOX_UID 1000
 #define SANDBOX_GID 1000

@@ -56,6 +56,12 @@ static const struct row rows[] = {
 	       "CPU seconds of one process; when not set, the maximum timeout"),
 	NUMBER("MCP_EXEC_TMP_BYTES", "tmp-bytes", MIN_TMP_BYTES, CEILING_TMP_BYTES, "67108864",
 	       limits.tmp_bytes, "bytes of everything a run can write"),
+	CHOICE("MCP_EXEC_WARM", "warm", "0|1", "1", warm.on,
+	       "whether a program starts as a copy of an interpreter that waits"),
+	TEXT("MCP_EXEC_PRELOAD", "preload", "", preload,
+	     "modules that such an interpreter has loaded already, as in scipy.stats,requests"),
+	NUMBER("MCP_EXEC_WARM_IDLE_S", "warm-idle-s", 1, CEILING_WARM_IDLE_S, "600", warm.idle_s,
+	       "seconds after which one that nobody uses is ended"),
 	NUMBER("MCP_EXEC_MAX_QUEUE", "max-queue", 1, CEILING_QUEUE, "64", max_queue,
 	       "calls that may wait; one more is answered \"busy\""),
 	TEXT("MCP_EXEC_USER", "user", "", user,
@@ -162,14 +168,17 @@ static int parse_number(const char *text, uint64_t *number)
 	return 0;
 }
 
-/* A number member is 32 or 64 bits wide; an enum is 32. */
+/* A number member is 32 or 64 bits wide; an enum is 32, and a choice between 0 and 1 may be a bool. */
 static void store_number(struct config *config, const struct row *row, uint64_t number)
 {
 	char *member = (char *)config + row->offset;
 	uint32_t narrow = (uint32_t)number;
+	bool yes = number != 0;
 
 	if (row->width == sizeof(number))
 		memcpy(member, &number, sizeof(number));
+	else if (row->width == sizeof(yes))
+		memcpy(member, &yes, sizeof(yes));
 	else
 		memcpy(member, &narrow, sizeof(narrow));
 }
@@ -206,6 +215,24 @@ static bool is_relative_path(const char *value)
 	return strchr(value, '/') != NULL && value[0] != '/';
 }
 
+static int read_preload(struct config *config, const struct row *row, const char *value,
+			char *error, size_t size)
+{
+	const char *bad;
+	char shown[44];
+	int r = warm_modules_read(&config->warm.modules, value, &bad);
+
+	if (r == 0)
+		return 0;
+	if (r == -E2BIG)
+		return refuse(error, size, &row->setting, value,
+			      "it must not name more than %d modules.", WARM_PRELOADS_MAX);
+	return refuse(error, size, &row->setting, value,
+		      "it must be names of modules, separated by commas, and what begins with "
+		      "\"%s\" is none.",
+		      printable_copy(shown, sizeof(shown), bad, strcspn(bad, ", \t")));
+}
+
 static int read_text(struct config *config, const struct row *row, const char *value, char *error,
 		     size_t size)
 {
@@ -220,6 +247,8 @@ static int read_text(struct config *config, const struct row *row, const char *v
 			      "it must be a name without \"/\" or a full path that starts with "
 			      "\"/\".");
 	memcpy((char *)config + row->offset, &value, sizeof(value));
+	if (row->offset == offsetof(struct config, preload))
+		return read_preload(config, row, value, error, size);
 	return 0;
 }
 
@@ -241,6 +270,7 @@ int config_read(struct config *config, config_lookup lookup, void *ctx, char *er
 		size_t error_size)
 {
 	*config = (struct config){.transport = TRANSPORT_STDIO};
+	(void)warm_modules_read(&config->warm.modules, "", NULL);
 	for (size_t i = 0; i < ROWS; i++) {
 		const char *value = lookup(ctx, rows[i].setting.variable);
 		int r;

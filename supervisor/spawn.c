@@ -31,8 +31,8 @@
 #define FIRST_SPARE_FD 10
 #define EXIT_NOT_STARTED 127
 
-#define MAX_ARGUMENTS 24
-#define MAX_NUMBERS 5
+#define MAX_ARGUMENTS 32
+#define MAX_NUMBERS 7
 
 /* What an interpreter is found by, and nothing else: no token, no setting, no loader variable. PYTHONPATH is passed so
  * that the worker can say that it is left out of the sandbox. */
@@ -141,6 +141,10 @@ static void add_settings(struct launch *launch, const struct config *config)
 	add_number(launch, "--max-processes", config->limits.max_processes);
 	add_number(launch, "--cpus", config->limits.cpus);
 	add_number(launch, "--max-cpu-s", config->limits.max_cpu_s);
+	add_number(launch, "--warm", config->warm.on);
+	add_number(launch, "--warm-idle-s", config->warm.idle_s);
+	add_argument(launch, "--preload");
+	add_argument(launch, config->preload != NULL ? config->preload : "");
 	add_argument(launch, "--log-level");
 	add_argument(launch, log_level_name(config->log_level));
 	launch->arguments[launch->n] = NULL;

@@ -17,6 +17,9 @@ enum option_id {
 	OPT_PROCESSES,
 	OPT_CPUS,
 	OPT_CPU_S,
+	OPT_WARM,
+	OPT_PRELOAD,
+	OPT_WARM_IDLE,
 	OPT_LOG_LEVEL
 };
 
@@ -30,6 +33,9 @@ static const struct option known[] = {
 	{"max-processes", required_argument, NULL, OPT_PROCESSES},
 	{"cpus", required_argument, NULL, OPT_CPUS},
 	{"max-cpu-s", required_argument, NULL, OPT_CPU_S},
+	{"warm", required_argument, NULL, OPT_WARM},
+	{"preload", required_argument, NULL, OPT_PRELOAD},
+	{"warm-idle-s", required_argument, NULL, OPT_WARM_IDLE},
 	{"log-level", required_argument, NULL, OPT_LOG_LEVEL},
 	{NULL, 0, NULL, 0},
 };
@@ -51,6 +57,12 @@ static int number32(const char *text, uint32_t max, uint32_t *value)
 
 	*value = (uint32_t)wide;
 	return r;
+}
+
+static int yes_or_no(const char *text, bool *value)
+{
+	*value = strcmp(text, "1") == 0;
+	return *value || strcmp(text, "0") == 0 ? 0 : -EINVAL;
 }
 
 static int read_one(struct options *options, int option, const char *value)
@@ -78,6 +90,12 @@ static int read_one(struct options *options, int option, const char *value)
 		return number32(value, CEILING_CPUS, &options->limits.cpus);
 	case OPT_CPU_S:
 		return number32(value, CEILING_TIMEOUT_S, &options->limits.max_cpu_s);
+	case OPT_WARM:
+		return yes_or_no(value, &options->warm.on);
+	case OPT_PRELOAD:
+		return warm_modules_read(&options->warm.modules, value, NULL);
+	case OPT_WARM_IDLE:
+		return number32(value, CEILING_WARM_IDLE_S, &options->warm.idle_s);
 	case OPT_LOG_LEVEL:
 		return log_level_parse(value, &options->log_level);
 	default:
@@ -87,7 +105,7 @@ static int read_one(struct options *options, int option, const char *value)
 
 int options_read(struct options *options, int argc, char **argv)
 {
-	int option, r = 0;
+	int option, r;
 
 	*options = (struct options){.python = "python3",
 				    .limits = {.memory_bytes = MEMORY_BYTES,
@@ -95,7 +113,9 @@ int options_read(struct options *options, int argc, char **argv)
 					       .max_processes = MAX_PROCESSES,
 					       .cpus = MAX_CPUS,
 					       .max_cpu_s = MAX_TIMEOUT_S},
+				    .warm = {.on = true, .idle_s = WARM_IDLE_S},
 				    .log_level = LOG_INFO};
+	r = warm_modules_read(&options->warm.modules, "", NULL);
 	while (r == 0 && (option = getopt_long(argc, argv, "", known, NULL)) != -1)
 		r = read_one(options, option, optarg);
 	if (r < 0 || optind != argc) {

@@ -6,6 +6,7 @@
 
 #include "common/limits.h"
 #include "common/log.h"
+#include "common/warm.h"
 
 enum worker_mode { WORKER_SERVE, WORKER_CHECK, WORKER_PRINT_POLICY };
 
@@ -14,10 +15,12 @@ struct options {
 	bool strict; /* --check: weaker than it could be is a failure as well */
 	const char *python;
 	struct limits limits;
+	struct warm_settings warm;
 	enum log_level log_level;
 };
 
-/* Reads the command line into options, which starts with the defaults of common/limits.h.
+/* Reads the command line into options, which starts with the defaults of common/limits.h, warm starts on
+ * and none but the known modules.
  * Returns 0, or -EINVAL for anything unknown, with a line on stderr. */
 int options_read(struct options *options, int argc, char **argv);
 

@@ -62,6 +62,10 @@ static void test_defaults_are_those_of_limits_h(void **state)
 	assert_int_equal(config.limits.max_processes, MAX_PROCESSES);
 	assert_int_equal(config.limits.cpus, MAX_CPUS);
 	assert_int_equal(config.limits.max_cpu_s, MAX_TIMEOUT_S);
+	assert_true(config.warm.on);
+	assert_int_equal(config.warm.idle_s, WARM_IDLE_S);
+	assert_int_equal(config.warm.modules.n, WARM_KNOWN);
+	assert_null(config.preload);
 	assert_int_equal(config.log_level, LOG_INFO);
 	assert_null(config.addr);
 	assert_null(config.auth_token_file);
@@ -97,6 +101,37 @@ static void test_values_reach_their_members(void **state)
 	assert_int_equal(config.log_level, LOG_DEBUG);
 	assert_int_equal(config.limits.cpus, 2);
 	assert_int_equal(config.limits.tmp_bytes, TMP_BYTES);
+}
+
+static void test_warm_starts_are_a_choice_of_the_operator(void **state)
+{
+	struct config config;
+
+	(void)state;
+	assert_int_equal(read_with(&config, "MCP_EXEC_WARM", "0"), 0);
+	assert_false(config.warm.on);
+	assert_int_equal(config.warm.idle_s, WARM_IDLE_S);
+	assert_int_equal(read_with(&config, "MCP_EXEC_WARM", "1"), 0);
+	assert_true(config.warm.on);
+	assert_refused("MCP_EXEC_WARM", "yes", "it must be 0|1.");
+	assert_refused("MCP_EXEC_WARM", "2", "it must be 0|1.");
+	assert_int_equal(read_with(&config, "MCP_EXEC_WARM_IDLE_S", "86400"), 0);
+	assert_int_equal(config.warm.idle_s, 86400);
+	assert_refused("MCP_EXEC_WARM_IDLE_S", "0", "from 1 to 86400");
+}
+
+static void test_modules_to_preload_are_names(void **state)
+{
+	struct config config;
+
+	(void)state;
+	assert_int_equal(read_with(&config, "MCP_EXEC_PRELOAD", "scipy.stats, numpy"), 0);
+	assert_string_equal(config.preload, "scipy.stats, numpy");
+	assert_int_equal(config.warm.modules.n, WARM_KNOWN + 1);
+	assert_int_equal(config.warm.modules.always, 1 << 0 | 1 << WARM_KNOWN);
+	assert_refused("MCP_EXEC_PRELOAD", "os,os.system('x')", "begins with \"os.system('x')\"");
+	assert_refused("MCP_EXEC_PRELOAD", "a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q",
+		       "not name more than 16 modules");
 }
 
 static void test_empty_counts_as_not_set(void **state)
@@ -239,7 +274,7 @@ static void test_flag_is_the_name_of_the_variable(void **state)
 		assert_ptr_equal(config_find_flag(setting->flag, strlen(setting->flag)), setting);
 		assert_true(strlen(setting->help) > 10);
 	}
-	assert_int_equal(i, 23);
+	assert_int_equal(i, 26);
 	assert_null(config_find_flag("cpu", 3));
 	assert_null(config_find_flag("cpuss", 5));
 }
@@ -258,6 +293,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults_are_those_of_limits_h),
 		cmocka_unit_test(test_values_reach_their_members),
+		cmocka_unit_test(test_warm_starts_are_a_choice_of_the_operator),
+		cmocka_unit_test(test_modules_to_preload_are_names),
 		cmocka_unit_test(test_empty_counts_as_not_set),
 		cmocka_unit_test(test_refuses_what_is_no_plain_number),
 		cmocka_unit_test(test_refuses_numbers_outside_their_bounds),

@@ -97,7 +97,8 @@ static void test_command_line_carries_the_settings(void **state)
 				     "arg --tmp-bytes\narg 67108864\n"
 				     "arg --max-processes\narg 99\n"
 				     "arg --cpus\narg 1\narg --max-cpu-s\narg 300\n"
-				     "arg --log-level\narg info\nenv "));
+				     "arg --warm\narg 1\narg --warm-idle-s\narg 600\n"
+				     "arg --preload\narg \narg --log-level\narg info\nenv "));
 	free(text);
 }
 

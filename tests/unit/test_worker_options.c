@@ -43,6 +43,10 @@ static void test_starts_with_the_defaults(void **state)
 	assert_int_equal(options.limits.max_processes, MAX_PROCESSES);
 	assert_int_equal(options.limits.cpus, MAX_CPUS);
 	assert_int_equal(options.limits.max_cpu_s, MAX_TIMEOUT_S);
+	assert_true(options.warm.on);
+	assert_int_equal(options.warm.idle_s, WARM_IDLE_S);
+	assert_int_equal(options.warm.modules.n, WARM_KNOWN);
+	assert_int_equal(options.warm.modules.always, 0);
 	assert_int_equal(options.log_level, LOG_INFO);
 }
 
@@ -67,6 +71,13 @@ static void test_takes_every_option(void **state)
 	assert_int_equal(options.log_level, LOG_ERROR);
 	assert_int_equal(options.mode, WORKER_CHECK);
 	assert_true(options.strict);
+	assert_int_equal(read_text(&options, "--warm 0 --preload numpy,a.b --warm-idle-s 5"), 0);
+	assert_false(options.warm.on);
+	assert_int_equal(options.warm.idle_s, 5);
+	assert_int_equal(options.warm.modules.n, WARM_KNOWN + 1);
+	assert_int_equal(options.warm.modules.always, 1 << 0 | 1 << 3);
+	assert_int_equal(read_text(&options, "--warm 1"), 0);
+	assert_true(options.warm.on);
 	assert_int_equal(read_text(&options, "--print-policy"), 0);
 	assert_int_equal(options.mode, WORKER_PRINT_POLICY);
 }
@@ -89,6 +100,10 @@ static void test_refuses_anything_else(void **state)
 		"--max-processes 0",
 		"--max-cpu-s 1.5",
 		"--log-level loud",
+		"--warm yes",
+		"--preload a-b",
+		"--warm-idle-s 0",
+		"--warm-idle-s 86401",
 		"--check=yes",
 		"--strict more",
 	};
