@@ -11,7 +11,14 @@
 /* Room for more than PACKET_MAX_FDS: the kernel drops what does not fit, and says so (MSG_CTRUNC). */
 union control {
 	struct cmsghdr header;
-	char bytes[CMSG_SPACE(sizeof(int) * PACKET_MAX_FDS)];
+	char bytes[CMSG_SPACE(sizeof(int) * PACKET_MAX_FDS) + CMSG_SPACE(sizeof(struct ucred))];
+};
+
+/* What came beside the data of a message. */
+struct beside {
+	int fds[PACKET_MAX_FDS];
+	size_t n;
+	pid_t sender;
 };
 
 /* EPIPE has one meaning for the caller; a peer that left with messages unread says ECONNRESET, a dead
@@ -42,27 +49,52 @@ int packet_send(int sock, const void *data, size_t len, const int *fds, size_t n
 	return sent < 0 ? send_error(errno) : 0;
 }
 
-/* Takes every descriptor out of a message. Returns whether there was nothing but one SCM_RIGHTS. */
-static bool take_fds(struct msghdr *msg, int all[PACKET_MAX_FDS], size_t *n)
+static bool take_control(const struct cmsghdr *c, struct beside *beside)
+{
+	size_t bytes = c->cmsg_len - CMSG_LEN(0);
+	struct ucred sender;
+
+	if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS &&
+	    bytes == sizeof(sender)) {
+		memcpy(&sender, CMSG_DATA(c), sizeof(sender));
+		beside->sender = sender.pid;
+		return true;
+	}
+	if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
+	    beside->n + bytes / sizeof(int) > PACKET_MAX_FDS)
+		return false;
+	memcpy(beside->fds + beside->n, CMSG_DATA(c), bytes);
+	beside->n += bytes / sizeof(int);
+	return true;
+}
+
+/* Takes everything out of a message. Returns whether there was nothing but descriptors and a sender. */
+static bool take_beside(struct msghdr *msg, struct beside *beside)
 {
 	bool clean = true;
 
-	*n = 0;
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
-		size_t bytes = c->cmsg_len - CMSG_LEN(0);
-
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
-		    *n + bytes / sizeof(int) > PACKET_MAX_FDS) {
-			clean = false;
-			continue;
-		}
-		memcpy(all + *n, CMSG_DATA(c), bytes);
-		*n += bytes / sizeof(int);
-	}
+	*beside = (struct beside){.n = 0};
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c))
+		clean = take_control(c, beside) && clean;
 	return clean;
 }
 
+int packet_name_senders(int sock)
+{
+	int on = 1;
+
+	return setsockopt(sock, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) ? -errno : 0;
+}
+
 int packet_recv(int sock, void *data, size_t len, int *fds, size_t max_fds, size_t *nfds)
+{
+	pid_t sender;
+
+	return packet_recv_from(sock, data, len, fds, max_fds, nfds, &sender);
+}
+
+int packet_recv_from(int sock, void *data, size_t len, int *fds, size_t max_fds, size_t *nfds,
+		     pid_t *sender)
 {
 	union control control;
 	struct iovec iov = {.iov_base = data, .iov_len = len};
@@ -70,9 +102,8 @@ int packet_recv(int sock, void *data, size_t len, int *fds, size_t max_fds, size
 			     .msg_iovlen = 1,
 			     .msg_control = control.bytes,
 			     .msg_controllen = sizeof(control.bytes)};
-	int all[PACKET_MAX_FDS];
+	struct beside beside;
 	ssize_t got;
-	size_t n;
 	bool good;
 
 	/* A peer that left with messages of ours unread makes one call say ECONNRESET before what it sent
@@ -82,16 +113,17 @@ int packet_recv(int sock, void *data, size_t len, int *fds, size_t max_fds, size
 	} while (got < 0 && (errno == EINTR || errno == ECONNRESET));
 	if (got < 0)
 		return -errno;
-	good = take_fds(&msg, all, &n) && (size_t)got == len && n <= max_fds &&
+	good = take_beside(&msg, &beside) && (size_t)got == len && beside.n <= max_fds &&
 	       !(msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC));
 	if (good) {
-		for (size_t i = 0; i < n; i++)
-			fds[i] = all[i];
-		*nfds = n;
+		for (size_t i = 0; i < beside.n; i++)
+			fds[i] = beside.fds[i];
+		*nfds = beside.n;
+		*sender = beside.sender;
 		return 1;
 	}
-	for (size_t i = 0; i < n; i++)
-		close(all[i]);
+	for (size_t i = 0; i < beside.n; i++)
+		close(beside.fds[i]);
 	/* An empty packet looks like the end of the stream, and is the end of this peer just the same. */
-	return got == 0 && n == 0 ? 0 : -EPROTO;
+	return got == 0 && beside.n == 0 ? 0 : -EPROTO;
 }

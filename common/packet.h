@@ -7,6 +7,7 @@
 #define COMMON_PACKET_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 /* More descriptors than any message has; what comes beyond is still received and closed. */
 #define PACKET_MAX_FDS 8
@@ -20,5 +21,13 @@ int packet_send(int sock, const void *data, size_t len, const int *fds, size_t n
  * Returns 1, 0 at the end of the stream, -EAGAIN when a non-blocking socket has none, -EPROTO for a message of another
  * size, with more descriptors or with another kind of control data, or another negative errno. */
 int packet_recv(int sock, void *data, size_t len, int *fds, size_t max_fds, size_t *nfds);
+
+/* Has the kernel say with each message on sock who sent it. Returns 0 or a negative errno. */
+int packet_name_senders(int sock);
+
+/* Receives as packet_recv does, on a socket whose senders are named. *sender is the pid of the one that sent it, as the
+ * caller sees it (0: it does not), and cannot be forged. */
+int packet_recv_from(int sock, void *data, size_t len, int *fds, size_t max_fds, size_t *nfds,
+		     pid_t *sender);
 
 #endif

@@ -37,11 +37,7 @@ static const struct filter_rule pristine_rules[] = {
 	ALLOW("landlock_add_rule", "the second wall around files"),
 	ALLOW("landlock_restrict_self", "the second wall around files"),
 	ALLOW_IF("seccomp", "the filter of a run", EQUAL(0, SECCOMP_SET_MODE_FILTER)),
-	/* Refused to a run, which does without. */
 	ALLOW("close_range", "inherited descriptors are closed"),
-	ALLOW("statx", "what newer C libraries call for stat"),
-	ALLOW("faccessat2", "what newer C libraries call for access"),
-	ALLOW("rseq", "what newer C libraries register threads with"),
 };
 
 static const struct filter_rule worker_rules[] = {
@@ -68,6 +64,10 @@ static const struct filter_rule worker_rules[] = {
 	ALLOW("memfd_create", "programs and output pass as memfds"),
 	ALLOW_IF("fcntl", "memfds are sealed", EQUAL(1, F_ADD_SEALS)),
 	ALLOW("signalfd4", "the loop waits for children"),
+	/* Refused to a run, which does without; and to a pristine interpreter, or its copies would have what runs lack. */
+	ALLOW("statx", "what newer C libraries call for stat"),
+	ALLOW("faccessat2", "what newer C libraries call for access"),
+	ALLOW("rseq", "what newer C libraries register threads with"),
 #if defined(__SANITIZE_ADDRESS__)
 	ALLOW("ptrace", "leaks are looked for by a helper that stops the threads"),
 	ALLOW("getdents", "that helper"),

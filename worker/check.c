@@ -55,7 +55,8 @@ static int receive(struct trial *trial)
 }
 
 /* A worker of our own, in a child: what is checked is what serves. */
-static int start(struct trial *trial, const struct inside *inside, uint32_t version)
+static int start(struct trial *trial, const struct inside *inside,
+		 const struct warm_settings *warm, uint32_t version)
 {
 	int pair[2];
 
@@ -66,7 +67,7 @@ static int start(struct trial *trial, const struct inside *inside, uint32_t vers
 	if (trial->worker == 0) {
 		close(pair[0]);
 		log_set_level(LOG_ERROR);
-		_exit(worker_serve(pair[1], inside, version));
+		_exit(worker_serve(pair[1], inside, warm, version));
 	}
 	close(pair[1]);
 	return trial->worker < 0 ? -errno : receive(trial);
@@ -205,10 +206,11 @@ static int report(struct trial *trial, const struct limits *limits, bool strict)
 }
 
 /* READY, then one run; a FAIL at either point says which stage. */
-int check_sandbox(const struct inside *inside, uint32_t version, bool strict)
+int check_sandbox(const struct inside *inside, const struct warm_settings *warm, uint32_t version,
+		  bool strict)
 {
 	struct trial trial = {.link = -1, .fds = {-1, -1}};
-	int r = start(&trial, inside, version);
+	int r = start(&trial, inside, warm, version);
 	int code;
 
 	if (r == 1 && trial.frame.type == FRAME_READY)

@@ -26,10 +26,12 @@
 #include "common/limits.h"
 #include "common/stage.h"
 #include "policy/rlimits.h"
+#include "worker/gate/plan.h"
 #include "worker/inside.h"
 #include "worker/report.h"
 
 #define PROGRAM "main.py"
+#define LIFTED 10
 
 static void on_child(int signal_number)
 {
@@ -62,41 +64,67 @@ static int write_program(int program)
 	return n < 0 ? -errno : 0;
 }
 
+/* Out of the way of the numbers that descriptors are to get. */
+static int lift(int fd)
+{
+	return fcntl(fd, F_DUPFD_CLOEXEC, LIFTED);
+}
+
+/* A pristine interpreter has two descriptors more, and bounds of its own. */
+static int arrange_pristine(const struct inside *inside, const int fds[GIVE_ALL_FDS])
+{
+	if (dup2(fds[GIVE_CONTROL], GATE_CONTROL) < 0 || dup2(fds[GIVE_PLAN], GATE_PLAN) < 0)
+		return -errno;
+	return rlimits_apply_pristine(&inside->limits);
+}
+
 /* The child that becomes the program: pid 2, leader of its session, default signals, three descriptors. */
-static _Noreturn void become_program(const struct inside *inside, int sock, const int fds[GIVE_FDS],
+static _Noreturn void become_program(const struct inside *inside, int sock, int fds[GIVE_ALL_FDS],
 				     const sigset_t *mask)
 {
 	char *argv[] = {(char *)(uintptr_t)inside->python, (char *)(uintptr_t)PROGRAM, NULL};
+	bool pristine = fds[GIVE_CONTROL] >= 0;
+	int r;
 
+	sock = lift(sock);
+	for (int i = 0; i < GIVE_ALL_FDS; i++)
+		fds[i] = lift(fds[i]);
 	if (chdir(SANDBOX_HOME) || dup2(fds[GIVE_STDIN], 0) < 0 || dup2(fds[GIVE_STDOUT], 1) < 0 ||
 	    dup2(fds[GIVE_STDERR], 2) < 0)
 		report_failure(sock, STAGE_EXEC, errno);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	setsid();
-	if (rlimits_apply_program(&inside->limits) < 0)
-		report_failure(sock, STAGE_LIMITS, errno);
+	r = pristine ? arrange_pristine(inside, fds) : rlimits_apply_program(&inside->limits);
+	report_step(sock, STAGE_LIMITS, r);
 	execve(inside->python, argv, inside->environment);
 	report_failure(sock, STAGE_EXEC, errno);
 }
 
-static pid_t start(const struct inside *inside, int sock, const sigset_t *mask)
+static pid_t start(const struct inside *inside, int sock, int fds[GIVE_ALL_FDS],
+		   const sigset_t *mask)
 {
-	int fds[GIVE_FDS];
 	pid_t pid;
-	int r = report_take(sock, fds);
 
-	if (r <= 0)
-		_exit(0);
-	if ((r = write_program(fds[GIVE_PROGRAM])) < 0)
-		report_failure(sock, STAGE_PROGRAM, -r);
+	report_step(sock, STAGE_PROGRAM, write_program(fds[GIVE_PROGRAM]));
 	pid = fork();
 	if (pid == 0)
 		become_program(inside, sock, fds, mask);
 	if (pid < 0)
 		report_failure(sock, STAGE_EXEC, errno);
-	for (int i = 0; i < GIVE_FDS; i++)
-		close(fds[i]);
+	for (int i = 0; i < GIVE_ALL_FDS; i++)
+		cleanup_fd(&fds[i]);
 	return pid;
+}
+
+/* Follows an order; the end of the stream is the order to end. Returns the main program. */
+static pid_t obey(const struct inside *inside, int sock, const sigset_t *mask)
+{
+	int fds[GIVE_ALL_FDS];
+	struct order order;
+
+	if (report_take(sock, &order, fds) <= 0)
+		_exit(0);
+	return order.kind == ORDER_ADOPT ? order.pid : start(inside, sock, fds, mask);
 }
 
 static bool workspace_full(void)
@@ -106,7 +134,7 @@ static bool workspace_full(void)
 	return !statvfs(SANDBOX_HOME, &fs) && (!fs.f_bavail || !fs.f_ffree);
 }
 
-static _Noreturn void end(int sock, int status, const struct rusage *main_usage)
+static void say_ended(int sock, int status, const struct rusage *main_usage)
 {
 	struct report report = {.kind = REPORT_ENDED,
 				.status = status,
@@ -114,36 +142,43 @@ static _Noreturn void end(int sock, int status, const struct rusage *main_usage)
 				.main_cpu_us = clock_cpu_us(main_usage)};
 
 	report_send(sock, &report);
-	_exit(0);
 }
 
-/* Reaps whatever has ended; does not return when the main program is among it. */
-static void reap(int sock, pid_t program)
+/* Reaps whatever has ended. Returns whether the main program is among it. */
+static bool reap(int sock, pid_t program)
 {
+	bool ended = false;
 	struct rusage usage;
 	int status;
 	pid_t pid;
 
 	while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0)
-		if (pid == program)
-			end(sock, status, &usage);
+		if (pid == program) {
+			say_ended(sock, status, &usage);
+			ended = true;
+		}
+	return ended;
 }
 
-void init_main(const struct inside *inside, int sock, uint32_t layers, int listener)
+/* An order is followed before anybody is reaped: who was adopted may have ended already. */
+void init_main(const struct inside *inside, bool stay, int sock, uint32_t layers, int listener)
 {
 	struct pollfd event = {.fd = sock, .events = POLLIN};
 	pid_t program = 0;
 	sigset_t mask;
 
 	watch_children(&mask);
-	report_ready(sock, layers, listener);
+	report_ready(sock, layers, 0, listener);
 	for (;;) {
 		int n = ppoll(&event, 1, NULL, &mask);
 
-		if (n > 0 && !program)
-			program = start(inside, sock, &mask);
-		else if (n > 0)
+		if (n < 0)
+			n = poll(&event, 1, 0);
+		if (n > 0 && program)
 			_exit(0);
-		reap(sock, program);
+		if (n > 0)
+			program = obey(inside, sock, &mask);
+		if (reap(sock, program) && !stay)
+			_exit(0);
 	}
 }

@@ -1,9 +1,11 @@
 /* inside - theory of operation
  *
- * The worker forks the builder. The builder enters a user namespace, maps ids, enters the other namespaces and forks:
- * its child is pid 1 of the new pid namespace, init. The builder reports init's pid and exits; the worker, a child
- * subreaper (prctl(2)), becomes init's parent. Init makes the view, brings lo up and gives up every privilege *before*
- * it says it is ready, so that a ready sandbox has all its walls, and what is started in it can only have fewer rights.
+ * The worker forks the builder. The builder enters a user namespace, maps ids, enters the other namespaces and makes
+ * pid 1 of the new pid namespace, init, as its sibling (CLONE_PARENT), so that the worker is init's parent; then it
+ * exits. Where a copy of a pristine interpreter is to come in, the builder first goes into the user and pid namespaces
+ * of that one, and on as another sibling. So the worker knows init by the kernel's word only, which comes with init's
+ * first report. Init makes the view, brings lo up and gives up every privilege *before* it says it is ready, so that a
+ * ready sandbox has all its walls, and what is started in it can only have fewer rights.
  *
  * Order matters: ids are mapped while the old /proc is writable; the fresh /proc is mounted while the old one is there;
  * Landlock, which forbids mounts, and the loss of capabilities come after the last mount, no_new_privs before the
@@ -13,35 +15,26 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <stdio.h>
-#include <string.h>
+#include <signal.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/fds.h"
 #include "common/layers.h"
 #include "common/signals.h"
 #include "common/stage.h"
-#include "policy/landlock.h"
 #include "policy/namespaces.h"
-#include "policy/privilege.h"
-#include "policy/rlimits.h"
-#include "policy/syscalls.h"
+#include "worker/gate_image.h"
 #include "worker/init.h"
+#include "worker/lockdown.h"
 #include "worker/loopback.h"
 #include "worker/report.h"
 
 /* Interactive work on the machine and the worker's own watch come first. */
 #define RUN_NICENESS 10
-
-static void step(int sock, enum stage stage, int r)
-{
-	if (r < 0)
-		report_failure(sock, stage, -r);
-}
 
 /* The kernel's OOM killer takes a run before anything of ours. proc(5). */
 static int offer_to_oom_killer(void)
@@ -59,11 +52,34 @@ static int keep_out_of_core_files(void)
 	return r == -ENOENT ? 0 : r;
 }
 
-static int close_inherited(int sock)
+static int close_inherited(const struct purpose *purpose, int sock)
 {
-	int keep[] = {0, 1, 2, sock};
+	int keep[4 + NAMESPACES] = {0, 1, 2, sock};
 
+	for (size_t i = 0; i < NAMESPACES; i++)
+		keep[4 + i] = purpose->above ? purpose->above[i] : -1;
 	return fds_close_all_but(keep, sizeof(keep) / sizeof(*keep));
+}
+
+/* A child of our own parent. Not fork(3): it has no way to ask for that, and nothing of libc's that hangs on it is
+ * needed in a process with one thread. clone(2). */
+static pid_t make_sibling(void)
+{
+	return (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
+}
+
+/* Goes on below a pristine interpreter, in another process: a pid namespace is entered by the next child. */
+static void go_below(const struct purpose *purpose, int sock)
+{
+	pid_t next;
+
+	report_step(sock, STAGE_JOIN, namespaces_join_above(purpose->above));
+	next = make_sibling();
+	report_step(sock, STAGE_FORK, next < 0 ? -errno : 0);
+	if (next)
+		_exit(0);
+	for (size_t i = 0; i < NAMESPACES; i++)
+		close(purpose->above[i]);
 }
 
 /* A server that was started nicer stays so: the way back takes a right. getpriority(2): -1 may be a value. */
@@ -86,54 +102,77 @@ static int start_session(void)
 	return yield_to_others();
 }
 
-static void make_view(const struct inside *inside, int sock, uint32_t *layers)
+static void make_view(const struct inside *inside, const struct purpose *purpose, int sock,
+		      uint32_t *layers)
 {
 	int proc;
 
-	step(sock, STAGE_ROOT, view_root());
-	step(sock, STAGE_PIVOT, view_pivot());
-	step(sock, STAGE_WORKSPACE, view_workspace(inside->limits.tmp_bytes));
+	report_step(sock, STAGE_ROOT, view_root());
+	report_step(sock, STAGE_PIVOT, view_pivot());
+	report_step(sock, STAGE_WORKSPACE, view_workspace(inside->limits.tmp_bytes));
 	*layers |= LAYER_TMPFS;
-	step(sock, STAGE_SYSTEM, view_system(&inside->view));
-	step(sock, STAGE_DEVICES, view_devices());
-	step(sock, STAGE_PROC, proc = view_proc());
+	report_step(sock, STAGE_SYSTEM, view_system(&inside->view));
+	report_step(sock, STAGE_DEVICES, view_devices());
+	report_step(sock, STAGE_PROC, proc = view_proc());
 	*layers |= proc ? LAYER_PROC : 0;
-	step(sock, STAGE_OLD_ROOT, view_leave_old());
-	step(sock, STAGE_READ_ONLY, view_seal());
+	report_step(sock, STAGE_OLD_ROOT, view_leave_old());
+	if (purpose->pristine)
+		report_step(sock, STAGE_WORKSPACE, view_add(GATE_PATH, gate_image, gate_image_size()));
+	report_step(sock, STAGE_READ_ONLY, view_seal(purpose->pristine));
 	*layers |= LAYER_READ_ONLY;
 }
 
-static _Noreturn void become_init(const struct inside *inside, int sock)
+/* The namespaces of those that others are to enter. From the old /proc, which is always there. */
+static void say_spawned(const struct purpose *purpose, int sock)
 {
-	uint32_t layers = namespaces_layers();
-	int listener;
+	bool entered = purpose->pristine || purpose->above;
+	int namespaces[NAMESPACES];
 
-	step(sock, STAGE_SESSION, start_session());
-	if (namespaces_name_host() == 0)
-		layers |= LAYER_HOSTNAME;
-	step(sock, STAGE_LOOPBACK, loopback_up());
-	make_view(inside, sock, &layers);
-	listener = give_up_privileges(inside, sock, &layers);
-	init_main(inside, sock, layers | LAYER_INIT, listener);
+	if (entered)
+		report_step(sock, STAGE_JOIN, namespaces_open(namespaces));
+	report_step(sock, STAGE_INIT, report_spawned(sock, entered ? namespaces : NULL));
 }
 
-void inside_main(const struct inside *inside, int sock)
+static _Noreturn void become_init(const struct inside *inside, const struct purpose *purpose,
+				  int sock)
 {
-	struct report report = {.kind = REPORT_SPAWNED};
-	uid_t uid = geteuid();
-	gid_t gid = getegid();
+	uint32_t layers = namespaces_layers();
+	int listener = -1;
+
+	say_spawned(purpose, sock);
+	report_step(sock, STAGE_SESSION, start_session());
+	if (namespaces_name_host() == 0)
+		layers |= LAYER_HOSTNAME;
+	report_step(sock, STAGE_LOOPBACK, loopback_up());
+	make_view(inside, purpose, sock, &layers);
+	if (purpose->pristine)
+		lockdown_apply_pristine(inside, sock);
+	else
+		listener = lockdown_apply(inside, false, sock, &layers);
+	init_main(inside, purpose->pristine, sock, layers | LAYER_INIT, listener);
+}
+
+void inside_main(const struct inside *inside, const struct purpose *purpose, int sock)
+{
+	pid_t init;
+	uid_t uid;
+	gid_t gid;
 
 	prctl(PR_SET_NAME, "mcp-exec-init");
 	signals_reset();
-	step(sock, STAGE_DESCRIPTORS, close_inherited(sock));
-	step(sock, STAGE_USER_NAMESPACE, namespaces_enter_user());
-	step(sock, STAGE_ID_MAP, namespaces_map_ids(uid, gid));
-	step(sock, STAGE_OOM_SCORE, offer_to_oom_killer());
-	step(sock, STAGE_CORE_FILTER, keep_out_of_core_files());
-	step(sock, STAGE_NAMESPACES, namespaces_enter_rest());
-	report.pid = fork();
-	if (report.pid == 0)
-		become_init(inside, sock);
-	step(sock, STAGE_FORK, report.pid < 0 ? -errno : 0);
-	_exit(report_send(sock, &report) < 0);
+	report_step(sock, STAGE_DESCRIPTORS, close_inherited(purpose, sock));
+	if (purpose->above)
+		go_below(purpose, sock);
+	uid = geteuid();
+	gid = getegid();
+	report_step(sock, STAGE_USER_NAMESPACE, namespaces_enter_user());
+	report_step(sock, STAGE_ID_MAP, namespaces_map_ids(uid, gid));
+	report_step(sock, STAGE_OOM_SCORE, offer_to_oom_killer());
+	report_step(sock, STAGE_CORE_FILTER, keep_out_of_core_files());
+	report_step(sock, STAGE_NAMESPACES, namespaces_enter_rest());
+	init = make_sibling();
+	if (init == 0)
+		become_init(inside, purpose, sock);
+	report_step(sock, STAGE_FORK, init < 0 ? -errno : 0);
+	_exit(0);
 }

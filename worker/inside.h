@@ -3,6 +3,7 @@
 #define WORKER_INSIDE_H
 
 #include <linux/filter.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "policy/view.h"
@@ -13,12 +14,20 @@ struct inside {
 	struct view_plan view;
 	struct sock_fprog filter; /* compiled, see policy/filter.h */
 	struct sock_fprog noting; /* the same table, noting; empty where the kernel cannot */
+	struct sock_fprog pristine; /* of a pristine interpreter, see policy/confine.h; empty without one */
 	char **environment;
 	const char *python; /* absolute path of the interpreter as it is to be started */
 };
 
+/* What one sandbox is for. */
+struct purpose {
+	bool pristine;	  /* for a pristine interpreter, which will make copies of itself, and not for a run */
+	const int *above; /* NULL; or the namespaces of the one (NAMESPACES of them) whose copy will come into this sandbox:
+			   * it is built below them, for only its parent may enter a user namespace without a capability */
+};
+
 /* Runs in a forked child of the worker, and never returns: builds the sandbox and reports on sock, which is its own.
- * Ends as two processes: this one exits as soon as pid 1 exists. */
-_Noreturn void inside_main(const struct inside *inside, int sock);
+ * This process exits as soon as pid 1 exists, which is the worker's child, too. */
+_Noreturn void inside_main(const struct inside *inside, const struct purpose *purpose, int sock);
 
 #endif

@@ -101,6 +101,8 @@ static int prepare(const struct options *options, const struct interpreter *inte
 		return r;
 	/* Where it cannot be had, refused calls are just not noted. */
 	filter_compile_noting(syscalls_rule, &inside->noting);
+	if (options->warm.on && (r = confine_compile_pristine(&inside->pristine)) < 0)
+		return r;
 	*stage = STAGE_EXEC;
 	inside->environment =
 		environment_build(&options->limits, interpreter->user_base, interpreter->bin_dir);
@@ -112,6 +114,7 @@ static void release(struct inside *inside)
 	environment_free(inside->environment);
 	free(inside->filter.filter);
 	free(inside->noting.filter);
+	free(inside->pristine.filter);
 }
 
 static int refuse(enum stage stage, int error)
@@ -145,7 +148,7 @@ static int serve(const struct options *options, const struct interpreter *interp
 	if (reason != INTERPRETER_OK)
 		return refuse(STAGE_INTERPRETER, (int)reason);
 	r = prepare(options, interpreter, &inside, &stage);
-	r = r < 0 ? refuse(stage, -r) : worker_serve(LINK_FD, &inside, interpreter->version);
+	r = r < 0 ? refuse(stage, -r) : worker_serve(LINK_FD, &inside, &options->warm, interpreter->version);
 	release(&inside);
 	return r;
 }
@@ -165,7 +168,7 @@ static int check(const struct options *options, const struct interpreter *interp
 	check_warm(&options->warm);
 	r = prepare(options, interpreter, &inside, &stage);
 	r = r < 0 ? check_refuse(stage, -r, options->python)
-		  : check_sandbox(&inside, interpreter->version, options->strict);
+		  : check_sandbox(&inside, &options->warm, interpreter->version, options->strict);
 	release(&inside);
 	return r;
 }

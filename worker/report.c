@@ -2,12 +2,11 @@
 #include "worker/report.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/packet.h"
-
-static const char go = 'G';
 
 int report_send(int sock, const struct report *report)
 {
@@ -22,9 +21,25 @@ void report_failure(int sock, enum stage stage, int error)
 	_exit(1);
 }
 
-int report_ready(int sock, uint32_t layers, int listener)
+void report_step(int sock, enum stage stage, int r)
 {
-	struct report report = {.kind = REPORT_READY, .layers = layers};
+	if (r < 0)
+		report_failure(sock, stage, -r);
+}
+
+int report_spawned(int sock, int namespaces[NAMESPACES])
+{
+	struct report report = {.kind = REPORT_SPAWNED};
+	int r = packet_send(sock, &report, sizeof(report), namespaces, namespaces ? NAMESPACES : 0);
+
+	for (size_t i = 0; namespaces && i < NAMESPACES; i++)
+		cleanup_fd(&namespaces[i]);
+	return r;
+}
+
+int report_ready(int sock, uint32_t layers, pid_t pid, int listener)
+{
+	struct report report = {.kind = REPORT_READY, .layers = layers, .pid = pid};
 	_cleanup_fd_ int fd = listener;
 
 	/* The kernel bounds how many descriptors a user may have in flight. Without its listener the filter refuses
@@ -34,33 +49,54 @@ int report_ready(int sock, uint32_t layers, int listener)
 	return report_send(sock, &report);
 }
 
-int report_recv(int sock, struct report *report, int *listener)
+static bool is_number_of_fds(uint32_t kind, size_t n)
 {
-	_cleanup_fd_ int fd = -1;
-	size_t nfds;
-	int r = packet_recv(sock, report, sizeof(*report), &fd, 1, &nfds);
-
-	if (r == 1 && fd >= 0 && report->kind != REPORT_READY)
-		r = -EPROTO;
-	*listener = r == 1 ? take_fd(&fd) : -1;
-	return r;
+	return n == 0 || (kind == REPORT_SPAWNED && n == NAMESPACES) ||
+	       (kind == REPORT_READY && n == 1);
 }
 
-int report_give(int sock, const int fds[GIVE_FDS])
+int report_recv(int sock, struct report *report, struct report_beside *beside)
 {
-	return packet_send(sock, &go, sizeof(go), fds, GIVE_FDS);
+	size_t n = 0;
+	int r;
+
+	for (size_t i = 0; i < NAMESPACES; i++)
+		beside->fds[i] = -1;
+	r = packet_recv_from(sock, report, sizeof(*report), beside->fds, NAMESPACES, &n,
+			     &beside->sender);
+	if (r != 1 || is_number_of_fds(report->kind, n))
+		return r;
+	while (n)
+		cleanup_fd(&beside->fds[--n]);
+	return -EPROTO;
 }
 
-int report_take(int sock, int fds[GIVE_FDS])
+int report_give(int sock, const int *fds, size_t nfds)
 {
-	char byte;
-	size_t nfds;
-	int r = packet_recv(sock, &byte, sizeof(byte), fds, GIVE_FDS, &nfds);
+	struct order order = {.kind = ORDER_START};
 
-	if (r == 1 && nfds != GIVE_FDS) {
-		while (nfds)
-			close(fds[--nfds]);
-		return -EPROTO;
-	}
-	return r;
+	return packet_send(sock, &order, sizeof(order), fds, nfds);
+}
+
+int report_adopt(int sock, pid_t pid)
+{
+	struct order order = {.kind = ORDER_ADOPT, .pid = pid};
+
+	return packet_send(sock, &order, sizeof(order), NULL, 0);
+}
+
+int report_take(int sock, struct order *order, int fds[GIVE_ALL_FDS])
+{
+	size_t n = 0;
+	int r;
+
+	for (size_t i = 0; i < GIVE_ALL_FDS; i++)
+		fds[i] = -1;
+	r = packet_recv(sock, order, sizeof(*order), fds, GIVE_ALL_FDS, &n);
+	if (r != 1 || n == (order->kind == ORDER_START ? GIVE_FDS : 0) ||
+	    (order->kind == ORDER_START && n == GIVE_ALL_FDS))
+		return r;
+	while (n)
+		cleanup_fd(&fds[--n]);
+	return -EPROTO;
 }

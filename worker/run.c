@@ -2,9 +2,11 @@
 #include "worker/run.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "common/blob.h"
 #include "common/cleanup.h"
@@ -12,38 +14,63 @@
 #include "common/layers.h"
 #include "common/stage.h"
 
+/* A copy that is well takes its program in well under a millisecond. */
+#define TAKE_US UINT64_C(1000000)
+
 void run_begin(struct run *run, uint64_t id, const struct frame_run *request, int fds[FRAME_FDS])
 {
 	*run = (struct run){.id = id,
 			    .request = *request,
 			    .program = take_fd(&fds[0]),
 			    .stdin_blob = take_fd(&fds[1]),
+			    .since_us = clock_us(),
 			    .capture = {.pipes = {-1, -1, -1}, .blobs = {-1, -1, -1}, .sink = -1}};
 }
 
 /* Nobody polls what is closed: a pipe that is not read would be reported again and again. */
-static void give_up_capture(struct run *run, struct sandbox *sandbox, int error)
+static void give_up_capture(struct run *run, int error)
 {
 	run->capture_error = error;
 	capture_clear(&run->capture);
-	sandbox_kill(sandbox);
+	sandbox_kill(&run->place->sandbox);
 }
 
-int run_start(struct run *run, struct sandbox *sandbox, const struct limits *limits)
+/* What a copy has from its interpreter is not the program's doing. */
+static int start_watch(struct run *run, const struct limits *limits)
+{
+	struct limits raised = *limits;
+
+	if (run->place->kind == PLACE_LOADED)
+		raised.memory_bytes += run->place->inherited_bytes;
+	return watch_init(&run->watch, &raised, run->place->sandbox.init, clock_us());
+}
+
+/* The blobs stay ours: the copy that gets them may be lost. */
+static int give(struct run *run, const struct limits *limits)
 {
 	int fds[GIVE_FDS] = {run->program, -1, -1, -1};
-	int r = capture_init(&run->capture, take_fd(&run->stdin_blob),
-			     run->request.output_max_bytes, fds + GIVE_STDIN);
+	int stdin_blob = fcntl(run->stdin_blob, F_DUPFD_CLOEXEC, 0);
+	int r = stdin_blob < 0 ? -errno
+			       : capture_init(&run->capture, stdin_blob,
+					      run->request.output_max_bytes, fds + GIVE_STDIN);
 
 	if (r == 0)
-		r = watch_init(&run->watch, limits, sandbox->init, clock_us());
+		r = start_watch(run, limits);
 	if (r == 0)
-		r = sandbox_give(sandbox, fds);
+		r = sandbox_give(&run->place->sandbox, fds, GIVE_FDS);
 	for (int i = GIVE_STDIN; i < GIVE_FDS; i++)
 		cleanup_fd(&fds[i]);
-	cleanup_fd(&run->program);
+	return r;
+}
+
+int run_start(struct run *run, struct place *place, const struct limits *limits)
+{
+	int r;
+
+	run->place = place;
+	r = give(run, limits);
 	if (r < 0) {
-		give_up_capture(run, sandbox, r);
+		give_up_capture(run, r);
 		return r;
 	}
 	run->started = true;
@@ -51,39 +78,75 @@ int run_start(struct run *run, struct sandbox *sandbox, const struct limits *lim
 	return 0;
 }
 
-void run_kill(struct run *run, struct sandbox *sandbox, enum frame_flag reason)
+void run_kill(struct run *run, enum frame_flag reason)
 {
+	struct sandbox *sandbox = run->place ? &run->place->sandbox : NULL;
+
 	/* Too late: it has ended by itself, and that is what will be told. */
-	if (sandbox->state == SANDBOX_ENDING || sandbox->state == SANDBOX_REAPED)
+	if (sandbox && (sandbox->state == SANDBOX_ENDING || sandbox->state == SANDBOX_REAPED))
 		return;
 	run->killed |= reason;
-	sandbox_kill(sandbox);
+	if (sandbox)
+		sandbox_kill(sandbox);
 }
 
-void run_capture(struct run *run, struct sandbox *sandbox,
-		 const struct pollfd polls[CAPTURE_STREAMS])
+void run_capture(struct run *run, const struct pollfd polls[CAPTURE_STREAMS])
 {
 	int r = capture_move(&run->capture, polls);
 
 	if (r < 0)
-		give_up_capture(run, sandbox, r);
+		give_up_capture(run, r);
 }
 
-int run_tick(struct run *run, struct sandbox *sandbox, uint64_t now_us)
+/* A copy that does not take its program is as good as lost: it was stopped. */
+static bool is_stuck(const struct run *run, uint64_t now_us)
+{
+	return run->place->kind != PLACE_COLD && now_us - run->started_us >= TAKE_US &&
+	       sandbox_taken(&run->place->sandbox) == -EAGAIN;
+}
+
+static uint64_t next_tick(const struct run *run, uint64_t deadline_us)
+{
+	return run->watch.next_us < deadline_us ? run->watch.next_us : deadline_us;
+}
+
+int run_tick(struct run *run, uint64_t now_us)
 {
 	uint64_t deadline_us = run->started_us + run->request.deadline_ms * UINT64_C(1000);
+	struct sandbox *sandbox = run->place ? &run->place->sandbox : NULL;
 	uint64_t next_us;
 
 	if (!run->started || sandbox->state != SANDBOX_RUNNING)
 		return -1;
 	if (now_us >= deadline_us)
-		run_kill(run, sandbox, FRAME_TIMED_OUT);
+		run_kill(run, FRAME_TIMED_OUT);
 	else if (watch_look(&run->watch, now_us))
-		run_kill(run, sandbox, FRAME_MEMORY_KILLED);
+		run_kill(run, FRAME_MEMORY_KILLED);
+	else if (!run->looked && now_us - run->started_us >= TAKE_US) {
+		run->looked = true;
+		if (is_stuck(run, now_us))
+			sandbox_kill(sandbox);
+	}
 	if (sandbox->state != SANDBOX_RUNNING)
 		return -1;
-	next_us = run->watch.next_us < deadline_us ? run->watch.next_us : deadline_us;
+	next_us = next_tick(run, deadline_us);
 	return next_us <= now_us ? 0 : (int)((next_us - now_us + 999) / 1000);
+}
+
+/* Whoever cancelled wants no other try. */
+bool run_is_lost(struct run *run)
+{
+	if (!run->place || run->place->kind == PLACE_COLD || run->killed & FRAME_CANCELLED ||
+	    !run->started || sandbox_taken(&run->place->sandbox) == 0)
+		return false;
+	watch_clear(&run->watch);
+	capture_clear(&run->capture);
+	lseek(run->stdin_blob, 0, SEEK_SET);
+	run->place = NULL;
+	run->again = true;
+	run->started = false;
+	run->killed = 0;
+	return true;
 }
 
 static int signal_of(const struct sandbox *sandbox)
@@ -102,6 +165,10 @@ static uint32_t flags_of(const struct run *run, const struct sandbox *sandbox, i
 		flags |= FRAME_STDOUT_CUT;
 	if (run->capture.cut[CAPTURE_STDERR])
 		flags |= FRAME_STDERR_CUT;
+	if (run->place && run->place->kind != PLACE_COLD)
+		flags |= FRAME_FORKED;
+	if (run->place && run->place->kind == PLACE_LOADED)
+		flags |= FRAME_PRELOADED;
 	if (sandbox->notify.noting)
 		flags |= FRAME_NOTING;
 	if (sandbox->report.disk_full)
@@ -126,7 +193,7 @@ static void fill_done(const struct run *run, const struct sandbox *sandbox,
 	done->signal = (uint32_t)signal_number;
 	done->flags = flags_of(run, sandbox, signal_number, limits);
 	memcpy(done->blocked, sandbox->notify.blocked, sizeof(done->blocked));
-	done->layers = sandbox->layers | (run->started ? LAYER_MEMORY_WATCH : 0);
+	done->layers = sandbox_layers(sandbox) | (run->started ? LAYER_MEMORY_WATCH : 0);
 }
 
 /* A run that was cancelled before it had pipes has printed nothing. */
@@ -168,22 +235,38 @@ static int answer_done(struct run *run, const struct sandbox *sandbox, const str
 	return frame_send(link, &frame, fds);
 }
 
+/* A run that was cancelled before it had a place. */
+static int answer_cancelled(struct run *run, const struct limits *limits, int link)
+{
+	static const struct sandbox none = {.sock = -1, .gate = -1, .notify = {.listener = -1}};
+
+	return answer_done(run, &none, limits, link);
+}
+
 int run_answer(struct run *run, const struct sandbox *sandbox, const struct limits *limits,
 	       int link)
 {
 	int r;
 
-	if (run->capture_error)
+	if (!sandbox)
+		r = answer_cancelled(run, limits, link);
+	else if (run->capture_error)
 		r = answer_fail(run, run->started ? STAGE_CAPTURE : STAGE_PROGRAM,
 				-run->capture_error, link);
 	else if (sandbox->failed_stage != STAGE_NONE && !run->killed)
 		r = answer_fail(run, sandbox->failed_stage, sandbox->failed_error, link);
 	else
 		r = answer_done(run, sandbox, limits, link);
+	run_clear(run);
+	return r;
+}
+
+void run_clear(struct run *run)
+{
 	watch_clear(&run->watch);
 	capture_clear(&run->capture);
 	cleanup_fd(&run->program);
 	cleanup_fd(&run->stdin_blob);
+	run->place = NULL;
 	run->id = 0;
-	return r;
 }

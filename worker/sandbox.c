@@ -2,6 +2,7 @@
 #include "worker/sandbox.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,9 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/packet.h"
 #include "common/stage.h"
+#include "worker/lockdown.h"
 
 /* The diagram of the header: may it go from a to b? Anything else is a bug of ours. */
 static void move_to(struct sandbox *sandbox, enum sandbox_state next)
@@ -47,25 +50,46 @@ static void make_blank(struct sandbox *sandbox)
 {
 	memset(sandbox, 0, sizeof(*sandbox));
 	sandbox->sock = -1;
+	sandbox->gate = -1;
 	sandbox->notify.listener = -1;
+	for (size_t i = 0; i < NAMESPACES; i++)
+		sandbox->namespaces[i] = -1;
 }
 
-int sandbox_spawn(struct sandbox *sandbox, const struct inside *inside)
+/* Both ends; of ours the kernel names the senders. */
+static int make_pair(int pair[2])
+{
+	int r;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	r = fcntl(pair[0], F_SETFL, O_NONBLOCK) ? -errno : packet_name_senders(pair[0]);
+	if (r < 0) {
+		close(pair[0]);
+		close(pair[1]);
+	}
+	return r;
+}
+
+int sandbox_spawn(struct sandbox *sandbox, const struct inside *inside,
+		  const struct purpose *purpose)
 {
 	int pair[2];
 	pid_t pid;
+	int r;
 
 	make_blank(sandbox);
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair)) {
-		note_failure(sandbox, STAGE_FORK, errno);
-		return -errno;
+	sandbox->by_copy = purpose->above;
+	if ((r = make_pair(pair)) < 0) {
+		note_failure(sandbox, STAGE_FORK, -r);
+		return r;
 	}
 	_cleanup_fd_ int ours = pair[0];
 	_cleanup_fd_ int theirs = pair[1];
 
 	pid = fork();
 	if (pid == 0)
-		inside_main(inside, theirs);
+		inside_main(inside, purpose, theirs);
 	if (pid < 0) {
 		note_failure(sandbox, STAGE_FORK, errno);
 		return -errno;
@@ -76,16 +100,33 @@ int sandbox_spawn(struct sandbox *sandbox, const struct inside *inside)
 	return 0;
 }
 
-static void handle(struct sandbox *sandbox, const struct report *report, int listener)
+/* The last one who is to be ready makes the sandbox READY. */
+static void note_ready(struct sandbox *sandbox)
+{
+	if (sandbox->state == SANDBOX_BUILDING && sandbox->init && sandbox->layers &&
+	    (!sandbox->by_copy || sandbox->copy_layers))
+		move_to(sandbox, SANDBOX_READY);
+}
+
+static void take_listener(struct sandbox *sandbox, int *listener)
+{
+	notify_clear(&sandbox->notify);
+	notify_init(&sandbox->notify, take_fd(listener), clock_us());
+}
+
+/* What init or, before it is, the builder says. */
+static void handle(struct sandbox *sandbox, const struct report *report,
+		   struct report_beside *beside)
 {
 	switch ((enum report_kind)report->kind) {
 	case REPORT_SPAWNED:
-		sandbox->init = report->pid;
+		sandbox->init = beside->sender;
+		for (size_t i = 0; i < NAMESPACES; i++)
+			sandbox->namespaces[i] = take_fd(&beside->fds[i]);
 		break;
 	case REPORT_READY:
 		sandbox->layers = report->layers;
-		notify_clear(&sandbox->notify);
-		notify_init(&sandbox->notify, listener, clock_us());
+		take_listener(sandbox, &beside->fds[0]);
 		break;
 	case REPORT_FAILED:
 		note_failure(sandbox, report->stage, report->error);
@@ -96,47 +137,145 @@ static void handle(struct sandbox *sandbox, const struct report *report, int lis
 		sandbox->ended = true;
 		begin_end(sandbox);
 		break;
+	case REPORT_SERVING:
+		break;
 	}
 }
 
-/* Builder and init are two processes: either may be heard first. */
-static bool is_ready(const struct sandbox *sandbox)
+/* What the copy says, or who tried to make it. */
+static void handle_copy(struct sandbox *sandbox, const struct report *report,
+			struct report_beside *beside)
 {
-	return sandbox->state == SANDBOX_BUILDING && sandbox->init && sandbox->layers;
+	if (report->kind == REPORT_READY && sandbox->sock >= 0 &&
+	    report_adopt(sandbox->sock, report->pid) == 0) {
+		sandbox->copy_layers = report->layers;
+		take_listener(sandbox, &beside->fds[0]);
+		return;
+	}
+	note_failure(sandbox, report->kind == REPORT_FAILED ? report->stage : STAGE_JOIN,
+		     report->kind == REPORT_FAILED ? report->error : EPROTO);
+	sandbox_kill(sandbox);
+}
+
+/* Nothing is left that could be waited for, and nobody can speak any more. */
+static void note_end(struct sandbox *sandbox)
+{
+	if (sandbox->state == SANDBOX_REAPED || sandbox->builder || sandbox->init ||
+	    sandbox->sock >= 0)
+		return;
+	if (!sandbox->ended)
+		note_failure(sandbox, STAGE_INIT, ECHILD);
+	begin_end(sandbox);
+	move_to(sandbox, SANDBOX_REAPED);
+}
+
+typedef void report_handler(struct sandbox *, const struct report *, struct report_beside *);
+
+/* Reads a socket until it has no more. Returns whether it has ended, by its end or by nonsense. */
+static bool read_socket(struct sandbox *sandbox, const int *sock, report_handler *handler)
+{
+	struct report_beside beside;
+	struct report report;
+	int r = -EAGAIN;
+
+	while (*sock >= 0 && (r = report_recv(*sock, &report, &beside)) == 1) {
+		handler(sandbox, &report, &beside);
+		for (size_t i = 0; i < NAMESPACES; i++)
+			cleanup_fd(&beside.fds[i]);
+		note_ready(sandbox);
+	}
+	return r != -EAGAIN;
 }
 
 /* reaped is a process that was waited for just now: its number may be another's already. */
 static void read_reports(struct sandbox *sandbox, pid_t reaped)
 {
-	struct report report;
-	int r = -EAGAIN, listener;
-
-	while (sandbox->sock >= 0 && (r = report_recv(sandbox->sock, &report, &listener)) == 1) {
-		handle(sandbox, &report, listener);
-		if (is_ready(sandbox))
-			move_to(sandbox, SANDBOX_READY);
-	}
-	if (r == -EAGAIN)
+	if (!read_socket(sandbox, &sandbox->sock, handle))
 		return;
-	/* The end of the stream, or nonsense: nothing in it speaks to us any more. */
+	/* Nothing in it speaks to us any more. */
 	cleanup_fd(&sandbox->sock);
 	begin_end(sandbox);
 	if (sandbox->init && sandbox->init != reaped)
 		kill(sandbox->init, SIGKILL);
 }
 
-void sandbox_read(struct sandbox *sandbox)
+static void read_gate(struct sandbox *sandbox)
 {
-	read_reports(sandbox, 0);
+	if (!read_socket(sandbox, &sandbox->gate, handle_copy))
+		return;
+	cleanup_fd(&sandbox->gate);
+	note_failure(sandbox, STAGE_JOIN, ECHILD);
+	sandbox_kill(sandbox);
 }
 
-int sandbox_give(struct sandbox *sandbox, const int fds[GIVE_FDS])
+void sandbox_poll(const struct sandbox *sandbox, struct pollfd polls[SANDBOX_POLLS])
 {
-	int r = report_give(sandbox->sock, fds);
+	/* When the program has been given, the gate says no more than that it was taken: see sandbox_taken. */
+	bool silent = sandbox->state != SANDBOX_BUILDING && sandbox->state != SANDBOX_READY;
+
+	polls[0] = (struct pollfd){.fd = sandbox->sock, .events = POLLIN};
+	polls[1] = (struct pollfd){.fd = silent ? -1 : sandbox->gate, .events = POLLIN};
+	notify_poll(&sandbox->notify, &polls[2]);
+}
+
+void sandbox_read(struct sandbox *sandbox, const struct pollfd polls[SANDBOX_POLLS])
+{
+	notify_receive(&sandbox->notify, &polls[2]);
+	if (polls[1].fd >= 0 && polls[1].revents)
+		read_gate(sandbox);
+	if (polls[0].fd >= 0 && polls[0].revents)
+		read_reports(sandbox, 0);
+	note_end(sandbox);
+}
+
+bool sandbox_wants_copy(const struct sandbox *sandbox)
+{
+	return sandbox->by_copy && sandbox->state == SANDBOX_BUILDING && sandbox->init &&
+	       sandbox->layers && sandbox->gate < 0;
+}
+
+int sandbox_open_gate(struct sandbox *sandbox, int *gate)
+{
+	int pair[2];
+	int r = make_pair(pair);
+
+	if (r < 0)
+		return r;
+	sandbox->gate = pair[0];
+	*gate = pair[1];
+	return 0;
+}
+
+void sandbox_close_namespaces(struct sandbox *sandbox)
+{
+	for (size_t i = 0; i < NAMESPACES; i++)
+		cleanup_fd(&sandbox->namespaces[i]);
+}
+
+int sandbox_give(struct sandbox *sandbox, const int *fds, size_t nfds)
+{
+	int r = report_give(sandbox->by_copy ? sandbox->gate : sandbox->sock, fds, nfds);
 
 	if (r == 0)
 		move_to(sandbox, SANDBOX_RUNNING);
 	return r;
+}
+
+/* A peer that closes its socket with a message unread makes one call say so: unix_release_sock in net/unix/af_unix.c. */
+int sandbox_taken(const struct sandbox *sandbox)
+{
+	char byte;
+
+	if (sandbox->gate < 0 || recv(sandbox->gate, &byte, 1, MSG_DONTWAIT | MSG_PEEK) >= 0)
+		return 0;
+	return errno == EAGAIN || errno == ECONNRESET ? -errno : 0;
+}
+
+uint32_t sandbox_layers(const struct sandbox *sandbox)
+{
+	if (!sandbox->by_copy)
+		return sandbox->layers;
+	return sandbox->layers & (sandbox->copy_layers | ~lockdown_layers());
 }
 
 void sandbox_kill(struct sandbox *sandbox)
@@ -146,7 +285,7 @@ void sandbox_kill(struct sandbox *sandbox)
 	begin_end(sandbox);
 	if (sandbox->init)
 		kill(sandbox->init, SIGKILL);
-	else
+	else if (sandbox->sock >= 0)
 		/* Init, if it ever is, exits when it finds its socket closed. */
 		shutdown(sandbox->sock, SHUT_RDWR);
 }
@@ -155,39 +294,24 @@ void sandbox_reaped(struct sandbox *sandbox, pid_t pid, const struct rusage *usa
 {
 	if (sandbox->state == SANDBOX_REAPED)
 		return;
-	/* What it said before it died comes first: the builder tells init's pid just before it exits. */
+	/* What it said before it died comes first. */
 	read_reports(sandbox, pid);
 	if (pid == sandbox->builder) {
 		sandbox->builder = 0;
 	} else if (pid == sandbox->init) {
 		sandbox->init = 0;
 		sandbox->usage = *usage;
+		/* Whoever else held the other end is dead, too. */
+		read_reports(sandbox, pid);
 	}
-	if (sandbox->builder || sandbox->init)
-		return;
-	if (!sandbox->ended)
-		note_failure(sandbox, STAGE_INIT, ECHILD);
-	begin_end(sandbox);
-	move_to(sandbox, SANDBOX_REAPED);
-}
-
-void sandbox_destroy(struct sandbox *sandbox)
-{
-	sandbox_kill(sandbox);
-	while (sandbox->state != SANDBOX_REAPED) {
-		struct rusage usage;
-		pid_t pid = wait4(-1, NULL, 0, &usage);
-
-		if (pid < 0 && errno != EINTR)
-			break;
-		if (pid > 0)
-			sandbox_reaped(sandbox, pid, &usage);
-	}
+	note_end(sandbox);
 }
 
 void sandbox_clear(struct sandbox *sandbox)
 {
 	cleanup_fd(&sandbox->sock);
+	cleanup_fd(&sandbox->gate);
+	sandbox_close_namespaces(sandbox);
 	notify_clear(&sandbox->notify);
 	make_blank(sandbox);
 }

@@ -6,10 +6,14 @@
  *
  * REAPED means that init was waited for (one that was never heard of exits by itself, and has run nothing), and so that
  * no process of the sandbox is alive: the kernel lets pid 1 go only when its namespace is empty (pid_namespaces(7)).
+ *
+ * Who becomes the program: a child of init, by exec; or a copy of a pristine interpreter, which enters when init has
+ * built everything, over a second socket, the gate. Such a sandbox is READY when the copy is, too.
  */
 #ifndef WORKER_SANDBOX_H
 #define WORKER_SANDBOX_H
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/resource.h>
@@ -29,10 +33,14 @@ enum sandbox_state {
 
 struct sandbox {
 	enum sandbox_state state;
+	bool by_copy;  /* a copy of a pristine interpreter is to come in */
 	int sock;      /* our end; -1 once it is closed */
+	int gate;      /* our end of the copy's socket, or -1 */
+	int namespaces[NAMESPACES]; /* for who is to enter, or -1 */
 	pid_t builder; /* 0 once it was waited for */
 	pid_t init;    /* 0 until it is known */
-	uint32_t layers;
+	uint32_t layers;      /* of init; 0 until it is ready */
+	uint32_t copy_layers; /* of the copy; 0 until it is ready */
 	uint32_t failed_stage; /* STAGE_NONE, or what failed first */
 	int failed_error;
 	bool ended;	     /* report holds REPORT_ENDED */
@@ -41,25 +49,46 @@ struct sandbox {
 	struct notify notify; /* what its filter refused */
 };
 
-/* Starts building one; sandbox must be REAPED and hold no descriptor, as after sandbox_clear.
+/* Starts building one for this purpose; sandbox must be REAPED and hold no descriptor, as after sandbox_clear.
  * Returns 0; or a negative errno, and failed_stage says what failed. */
-int sandbox_spawn(struct sandbox *sandbox, const struct inside *inside);
+int sandbox_spawn(struct sandbox *sandbox, const struct inside *inside,
+		  const struct purpose *purpose);
 
-/* Reads what its socket holds; to be called when it is readable. */
-void sandbox_read(struct sandbox *sandbox);
+/* How many descriptors of a sandbox are to be polled. */
+#define SANDBOX_POLLS 3
 
-/* Gives a READY sandbox its program and the run's ends of three pipes; the descriptors stay the caller's.
- * Returns 0 or a negative errno. */
-int sandbox_give(struct sandbox *sandbox, const int fds[GIVE_FDS]);
+/* Fills in what to poll for; a negative descriptor where there is nothing. */
+void sandbox_poll(const struct sandbox *sandbox, struct pollfd polls[SANDBOX_POLLS]);
+
+/* Reads what its sockets and its filter's listener hold, as poll found it. */
+void sandbox_read(struct sandbox *sandbox, const struct pollfd polls[SANDBOX_POLLS]);
+
+/* Says whether init has built a sandbox that a copy is to enter, and none was sent for yet. */
+bool sandbox_wants_copy(const struct sandbox *sandbox);
+
+/* Makes the gate, for a copy that is sent for now. *gate is the copy's end, the caller's, beside which the copy needs the
+ * namespaces. Returns 0 or a negative errno. */
+int sandbox_open_gate(struct sandbox *sandbox, int *gate);
+
+/* Closes the namespaces, which nobody needs any more. */
+void sandbox_close_namespaces(struct sandbox *sandbox);
+
+/* Gives a READY sandbox its program and the run's ends of three pipes, or what more a pristine interpreter gets; the
+ * descriptors stay the caller's. Returns 0 or a negative errno. */
+int sandbox_give(struct sandbox *sandbox, const int *fds, size_t nfds);
+
+/* Says whether what was given to a copy has been taken: until then its program has not begun. -EAGAIN when it is still
+ * there, -ECONNRESET when the copy died without it, else 0. */
+int sandbox_taken(const struct sandbox *sandbox);
+
+/* The walls of whoever is the program. */
+uint32_t sandbox_layers(const struct sandbox *sandbox);
 
 /* Kills everything in it. Its end is told by sandbox_reaped. Does nothing when it is REAPED or already dying. */
 void sandbox_kill(struct sandbox *sandbox);
 
 /* Tells it that the worker waited for this pid, and what it had used (wait4(-1, …)). */
 void sandbox_reaped(struct sandbox *sandbox, pid_t pid, const struct rusage *usage);
-
-/* Kills it and waits until it is REAPED. */
-void sandbox_destroy(struct sandbox *sandbox);
 
 /* Closes what is left of a REAPED one, whose descriptors are -1 when it has none, and makes it blank. */
 void sandbox_clear(struct sandbox *sandbox);

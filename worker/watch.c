@@ -171,3 +171,21 @@ bool watch_look(struct watch *watch, uint64_t now_us)
 		watch->strikes = sum > watch->limits.memory_bytes ? watch->strikes + 1 : 0;
 	return watch->strikes >= (watch->now->n > 1 ? STRIKES_OF_MANY : 1);
 }
+
+void watch_defer(struct watch *watch, uint64_t until_us)
+{
+	watch->next_us = larger(watch->next_us, until_us);
+}
+
+uint64_t watch_settle(const struct limits *limits, pid_t init)
+{
+	uint64_t now_us = clock_us(), bytes;
+	struct watch watch;
+
+	if (watch_init(&watch, limits, init, now_us) < 0)
+		return 0;
+	watch_look(&watch, watch.next_us);
+	bytes = watch.peak_bytes;
+	watch_clear(&watch);
+	return bytes;
+}

@@ -46,4 +46,11 @@ bool watch_look(struct watch *watch, uint64_t now_us);
 /* Frees what it owns; an all-zero watch is allowed. */
 void watch_clear(struct watch *watch);
 
+/* Puts the next look off, to then at the earliest. */
+void watch_defer(struct watch *watch, uint64_t until_us);
+
+/* One look at a run that has not begun, by which its limits are what they will be. Returns the bytes that it has, and
+ * had from the process that it is a copy of. */
+uint64_t watch_settle(const struct limits *limits, pid_t init);
+
 #endif

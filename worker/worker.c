@@ -1,8 +1,9 @@
 /* worker - theory of operation
  *
- * One thread, one poll loop, one run at a time. The worker holds one sandbox that is ready before a request comes; a
- * RUN gives it the program, and when that sandbox is gone the next one is built. It waits for frames of the supervisor,
- * reports of the sandbox, notes of its filter, SIGCHLD (by signalfd), three pipes, and time.
+ * One thread, one poll loop, one run at a time. A RUN gets a place of the pool's, which holds what is ready before a
+ * request comes: sandboxes, and in them interpreters. When its sandbox is gone it is answered, and the pool makes the
+ * next place. The loop waits for frames of the supervisor, whatever the pool has, SIGCHLD (by signalfd), three pipes, and
+ * time.
  *
  * It holds no secret, and never looks at a byte of a caller: programs and outputs pass through as descriptors. When the
  * supervisor is gone, so are its runs: each init ends when the worker's end of its socket is closed.
@@ -14,7 +15,6 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,24 +26,23 @@
 #include "common/log.h"
 #include "common/stage.h"
 #include "common/version.h"
+#include "worker/pool.h"
 #include "worker/run.h"
-#include "worker/sandbox.h"
 
-enum {
-	AT_LINK,
-	AT_SIGNAL,
-	AT_SANDBOX,
-	AT_NOTIFY,
-	AT_CAPTURE,
-	POLLS = AT_CAPTURE + CAPTURE_STREAMS
-};
+/* A program that takes longer does not lose time by what is made beside it. */
+#define FILL_US UINT64_C(20000)
+
+/* How often a run that waits looks whether it has waited long enough. */
+#define LOOK_MS 20
+
+enum { AT_LINK, AT_SIGNAL, AT_CAPTURE, AT_POOL = AT_CAPTURE + CAPTURE_STREAMS, POLLS = AT_POOL + POOL_POLLS };
 
 struct worker {
 	int link;
 	int signals;
 	uint32_t python_version;
 	const struct inside *inside;
-	struct sandbox sandbox; /* the one that is ready, or that the run is in */
+	struct pool pool;
 	struct run run;
 	bool announced; /* READY was sent */
 	bool done;	/* the supervisor is gone, or broke the protocol */
@@ -56,27 +55,13 @@ static void leave(struct worker *worker, int exit_code)
 	worker->exit_code = exit_code;
 }
 
-static void log_failure(const struct sandbox *sandbox)
-{
-	log_event(LOG_WARN, "sandbox.failed", LOG_STAGE("stage", sandbox->failed_stage),
-		  LOG_ERRNO("error", sandbox->failed_error));
-}
-
-/* Builds the next sandbox. When even the fork fails it stays REAPED. */
-static void build(struct worker *worker)
-{
-	sandbox_clear(&worker->sandbox);
-	if (sandbox_spawn(&worker->sandbox, worker->inside) < 0)
-		log_failure(&worker->sandbox);
-}
-
-static void announce(struct worker *worker)
+static void announce(struct worker *worker, const struct sandbox *sandbox)
 {
 	struct frame frame;
 
 	frame_init(&frame, FRAME_READY, 0);
 	frame.ready.build_id = BUILD_ID;
-	frame.ready.layers = worker->sandbox.layers;
+	frame.ready.layers = sandbox->layers;
 	frame.ready.python_version = worker->python_version;
 	worker->announced = true;
 	if (frame_send(worker->link, &frame, NULL) < 0)
@@ -84,15 +69,78 @@ static void announce(struct worker *worker)
 }
 
 /* No sandbox was ever ready: the supervisor is told why, and starts another worker when there is a call to try for. */
-static void give_up(struct worker *worker)
+static void give_up(struct worker *worker, const struct sandbox *sandbox)
 {
 	struct frame frame;
 
 	frame_init(&frame, FRAME_FAIL, 0);
-	frame.fail.stage = worker->sandbox.failed_stage;
-	frame.fail.error = worker->sandbox.failed_error;
+	frame.fail.stage = sandbox ? sandbox->failed_stage : STAGE_FORK;
+	frame.fail.error = sandbox ? sandbox->failed_error : EAGAIN;
 	frame_send(worker->link, &frame, NULL);
 	leave(worker, 1);
+}
+
+/* What is warm has changed: the supervisor counts it. */
+static void tell_warm(struct worker *worker)
+{
+	struct frame_warm warm;
+	struct frame frame;
+
+	if (!worker->announced || !pool_warm(&worker->pool, &warm))
+		return;
+	frame_init(&frame, FRAME_WARM, 0);
+	frame.warm = warm;
+	if (frame_send(worker->link, &frame, NULL) < 0)
+		leave(worker, 1);
+}
+
+static void log_failure(const struct sandbox *sandbox)
+{
+	log_event(LOG_WARN, "sandbox.failed", LOG_STAGE("stage", sandbox->failed_stage),
+		  LOG_ERRNO("error", sandbox->failed_error));
+}
+
+static void answer(struct worker *worker, const struct sandbox *sandbox)
+{
+	if (run_answer(&worker->run, sandbox, &worker->inside->limits, worker->link) < 0)
+		leave(worker, 1);
+}
+
+/* The interpreter is not what it was: another worker asks it again. */
+static bool is_stale(const struct sandbox *sandbox)
+{
+	return sandbox->failed_stage == STAGE_SYSTEM && sandbox->failed_error == ESTALE;
+}
+
+/* No place can be had at all: says so to whoever waits. */
+static void on_failed(struct worker *worker, struct place *place)
+{
+	bool stale = is_stale(&place->sandbox);
+
+	log_failure(&place->sandbox);
+	if (!worker->announced)
+		give_up(worker, &place->sandbox);
+	else if (worker->run.id && !worker->run.place)
+		answer(worker, &place->sandbox);
+	if (stale)
+		leave(worker, 1);
+	pool_drop(&worker->pool, place);
+}
+
+/* The run's sandbox is gone. */
+static void on_reaped(struct worker *worker)
+{
+	struct place *place = worker->run.place;
+	struct sandbox *sandbox = &place->sandbox;
+	bool stale = is_stale(sandbox);
+
+	if (sandbox->failed_stage != STAGE_NONE && !worker->run.killed)
+		log_failure(sandbox);
+	if (!run_is_lost(&worker->run))
+		answer(worker, sandbox);
+	if (stale)
+		leave(worker, 1);
+	pool_drop(&worker->pool, place);
 }
 
 static bool is_complete(uint32_t layers)
@@ -103,51 +151,57 @@ static bool is_complete(uint32_t layers)
 	return (layers & wanted) == wanted;
 }
 
-static void on_ready(struct worker *worker)
+/* Gives a run that waits the best place there is. */
+static void find_place(struct worker *worker)
 {
-	if (!is_complete(worker->sandbox.layers)) {
-		sandbox_kill(&worker->sandbox);
+	struct run *run = &worker->run;
+	struct place *place;
+
+	if (run->killed) {
+		answer(worker, NULL);
 		return;
 	}
-	if (!worker->announced)
-		announce(worker);
-	if (worker->run.id && !worker->run.started)
-		run_start(&worker->run, &worker->sandbox, &worker->inside->limits);
+	place = pool_take(&worker->pool, run->request.uses, run->again, run->since_us, clock_us());
+	if (!place)
+		return;
+	if (is_complete(sandbox_layers(&place->sandbox))) {
+		run_start(run, place, &worker->inside->limits);
+		return;
+	}
+	run->place = place;
+	sandbox_kill(&place->sandbox);
 }
 
-/* The sandbox is gone: answers the run that was in it, or that waited for it, and builds the next one. One that failed
- * while nobody waited is not built again before there is a run to try it for. */
-static void on_reaped(struct worker *worker)
+static void on_trial(struct worker *worker, struct sandbox *sandbox)
 {
-	bool stale = worker->sandbox.failed_stage == STAGE_SYSTEM &&
-		     worker->sandbox.failed_error == ESTALE;
-	bool had_run = worker->run.id != 0;
-
-	if (!worker->announced) {
-		give_up(worker);
-		return;
-	}
-	if (worker->sandbox.failed_stage != STAGE_NONE && !worker->run.killed)
-		log_failure(&worker->sandbox);
-	if (had_run &&
-	    run_answer(&worker->run, &worker->sandbox, &worker->inside->limits, worker->link) < 0)
-		leave(worker, 1);
-	/* The interpreter is not what it was: another worker asks it again. */
-	if (stale)
-		leave(worker, 1);
-	if (had_run && !worker->done)
-		build(worker);
+	if (is_complete(sandbox->layers))
+		announce(worker, sandbox);
 	else
-		sandbox_clear(&worker->sandbox);
+		sandbox_kill(sandbox);
 }
 
-/* Where not even a process can be had, nothing will be reaped that the run could be answered for. */
-static void build_for_run(struct worker *worker)
+/* What the events of a turn have led to. */
+static void go_on(struct worker *worker)
 {
-	build(worker);
-	if (worker->sandbox.state == SANDBOX_REAPED &&
-	    run_answer(&worker->run, &worker->sandbox, &worker->inside->limits, worker->link) < 0)
-		leave(worker, 1);
+	struct run *run = &worker->run;
+	struct place *failed = pool_failed(&worker->pool);
+	struct place *trial = worker->pool.parked[PLACE_COLD];
+	uint64_t now_us = clock_us();
+	bool busy;
+
+	if (failed)
+		on_failed(worker, failed);
+	else if (!worker->announced && trial && trial->sandbox.state == SANDBOX_READY)
+		on_trial(worker, &trial->sandbox);
+	if (run->place && run->place->sandbox.state == SANDBOX_REAPED)
+		on_reaped(worker);
+	if (run->id && !run->place && !worker->done)
+		find_place(worker);
+	busy = run->id != 0;
+	if (worker->announced && !worker->done &&
+	    (!busy || !run->started || now_us - run->started_us > FILL_US))
+		pool_fill(&worker->pool, !busy, now_us);
+	tell_warm(worker);
 }
 
 static void on_run(struct worker *worker, const struct frame *frame, int fds[FRAME_FDS])
@@ -158,10 +212,8 @@ static void on_run(struct worker *worker, const struct frame *frame, int fds[FRA
 		return;
 	}
 	run_begin(&worker->run, frame->id, &frame->run, fds);
-	if (worker->sandbox.state == SANDBOX_READY)
-		run_start(&worker->run, &worker->sandbox, &worker->inside->limits);
-	else if (worker->sandbox.state == SANDBOX_REAPED)
-		build_for_run(worker);
+	find_place(worker);
+	pool_note_use(&worker->pool, frame->run.uses, worker->run.since_us);
 }
 
 static void on_link(struct worker *worker)
@@ -179,7 +231,7 @@ static void on_link(struct worker *worker)
 	if (frame.type == FRAME_RUN)
 		on_run(worker, &frame, fds);
 	else if (frame.id == worker->run.id)
-		run_kill(&worker->run, &worker->sandbox, FRAME_CANCELLED);
+		run_kill(&worker->run, FRAME_CANCELLED);
 	for (int i = 0; i < FRAME_FDS; i++)
 		cleanup_fd(&fds[i]);
 }
@@ -193,32 +245,31 @@ static void on_signal(struct worker *worker)
 	if (read(worker->signals, &info, sizeof(info)) < 0 && errno == EAGAIN)
 		return;
 	while ((pid = wait4(-1, NULL, WNOHANG, &usage)) > 0)
-		sandbox_reaped(&worker->sandbox, pid, &usage);
+		pool_reaped(&worker->pool, pid, &usage);
 }
 
 static void fill_polls(const struct worker *worker, struct pollfd polls[POLLS])
 {
 	polls[AT_LINK] = (struct pollfd){.fd = worker->link, .events = POLLIN};
 	polls[AT_SIGNAL] = (struct pollfd){.fd = worker->signals, .events = POLLIN};
-	polls[AT_SANDBOX] = (struct pollfd){.fd = worker->sandbox.sock, .events = POLLIN};
-	notify_poll(&worker->sandbox.notify, &polls[AT_NOTIFY]);
 	capture_poll(&worker->run.capture, polls + AT_CAPTURE);
+	pool_poll(&worker->pool, polls + AT_POOL);
 }
 
 /* Does what it is time for. Returns milliseconds until there is more, -1 for never. */
 static int tick(struct worker *worker)
 {
 	uint64_t now_us = clock_us();
-	int run_ms = run_tick(&worker->run, &worker->sandbox, now_us);
-	int notify_ms = notify_answer(&worker->sandbox.notify, now_us);
+	bool waits = worker->run.id && !worker->run.place;
+	int run_ms = waits ? LOOK_MS : run_tick(&worker->run, now_us);
+	int pool_ms = pool_tick(&worker->pool, now_us);
 
-	return run_ms < 0 || (notify_ms >= 0 && notify_ms < run_ms) ? notify_ms : run_ms;
+	return run_ms < 0 || (pool_ms >= 0 && pool_ms < run_ms) ? pool_ms : run_ms;
 }
 
 /* One turn: wait, then what happened, in the order in which it may depend on each other. */
 static void turn(struct worker *worker)
 {
-	enum sandbox_state before = worker->sandbox.state;
 	struct pollfd polls[POLLS];
 	int wait_ms = tick(worker);
 	int n;
@@ -226,19 +277,14 @@ static void turn(struct worker *worker)
 	fill_polls(worker, polls);
 	n = poll(polls, POLLS, wait_ms);
 	if (n > 0 && worker->run.started && !worker->run.capture_error)
-		run_capture(&worker->run, &worker->sandbox, polls + AT_CAPTURE);
+		run_capture(&worker->run, polls + AT_CAPTURE);
 	if (n > 0)
-		notify_receive(&worker->sandbox.notify, &polls[AT_NOTIFY]);
-	if (n > 0 && polls[AT_SANDBOX].revents)
-		sandbox_read(&worker->sandbox);
+		pool_read(&worker->pool, polls + AT_POOL);
 	if (n > 0 && polls[AT_SIGNAL].revents)
 		on_signal(worker);
-	if (before == SANDBOX_BUILDING && worker->sandbox.state == SANDBOX_READY)
-		on_ready(worker);
-	if (before != SANDBOX_REAPED && worker->sandbox.state == SANDBOX_REAPED)
-		on_reaped(worker);
 	if (n > 0 && polls[AT_LINK].revents && !worker->done)
 		on_link(worker);
+	go_on(worker);
 }
 
 static int open_signals(void)
@@ -261,28 +307,26 @@ static void ignore_endings(void)
 	signal(SIGHUP, SIG_IGN);
 }
 
-int worker_serve(int link, const struct inside *inside, uint32_t python_version)
+int worker_serve(int link, const struct inside *inside, const struct warm_settings *warm,
+		 uint32_t python_version)
 {
 	struct worker worker = {.link = link,
 				.signals = open_signals(),
 				.python_version = python_version,
 				.inside = inside,
-				.sandbox = {.sock = -1, .notify = {.listener = -1}},
 				.run = {.capture = {.pipes = {-1, -1, -1}}}};
 
-	/* Each builder exits on purpose: init is to become our child. */
-	if (worker.signals < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+	if (worker.signals < 0)
 		return 1;
 	ignore_endings();
-	build(&worker);
-	if (worker.sandbox.state == SANDBOX_REAPED)
-		give_up(&worker);
+	pool_init(&worker.pool, inside, warm);
+	if (!pool_try(&worker.pool))
+		give_up(&worker, NULL);
 	while (!worker.done)
 		turn(&worker);
-	sandbox_destroy(&worker.sandbox);
-	sandbox_clear(&worker.sandbox);
+	pool_clear(&worker.pool);
 	/* The link may have ended in the middle of a run. */
-	watch_clear(&worker.run.watch);
+	run_clear(&worker.run);
 	close(worker.signals);
 	return worker.exit_code;
 }

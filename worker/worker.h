@@ -4,10 +4,12 @@
 
 #include <stdint.h>
 
+#include "common/warm.h"
 #include "worker/inside.h"
 
-/* Builds a trial sandbox, says READY (or FAIL) on link, and serves runs until the supervisor is gone. python_version is
- * told to the supervisor. Returns the exit code. */
-int worker_serve(int link, const struct inside *inside, uint32_t python_version);
+/* Builds a trial sandbox, says READY (or FAIL) on link, and serves runs until the supervisor is gone. warm says which
+ * interpreters wait. python_version is told to the supervisor. Returns the exit code. */
+int worker_serve(int link, const struct inside *inside, const struct warm_settings *warm,
+		 uint32_t python_version);
 
 #endif

@@ -1,0 +1,190 @@
+/* enter - theory of operation
+ *
+ * A sandbox's user namespace is a child of the pristine interpreter's own, made by the same user; so whoever is in the
+ * latter may enter the former, without any capability, and has all of them there (user_namespaces(7)). What enters a
+ * pid namespace is the next child. So there are three processes:
+ *
+ *   the pristine interpreter ──vfork──▶ the one that enters ──vfork──▶ the first one inside ──fork──▶ the copy
+ *
+ * The two in between exit at once. The first one inside makes the copy a grandchild: when it exits, the sandbox's init
+ * becomes the copy's parent, as it is the parent of a program that is started by exec. vfork(2) shares memory, so the
+ * page tables are copied once. It leaves the stack as it was at the time of the fork, and the copy may return where the
+ * others must not: their frames are its own, copied memory.
+ */
+#include "worker/gate/enter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/fds.h"
+#include "common/layers.h"
+#include "common/packet.h"
+#include "policy/namespaces.h"
+#include "policy/rlimits.h"
+#include "worker/gate/plan.h"
+#include "worker/lockdown.h"
+#include "worker/report.h"
+
+#define PROGRAM SANDBOX_HOME "/main.py"
+
+struct enter {
+	int control;
+	struct plan plan;
+	int namespaces[NAMESPACES]; /* of the next sandbox */
+	int gate;		    /* the copy's socket to the worker */
+	uint32_t layers;	    /* of the copy */
+	int listener;
+};
+
+struct enter *enter_open(int control, int plan)
+{
+	struct enter *enter = calloc(1, sizeof(*enter));
+	int r;
+
+	if (!enter)
+		return NULL;
+	enter->control = control;
+	fcntl(control, F_SETFD, FD_CLOEXEC);
+	r = plan_read(plan, &enter->plan);
+	close(plan);
+	if (r == 0)
+		return enter;
+	free(enter);
+	errno = -r;
+	return NULL;
+}
+
+const char *enter_modules(const struct enter *enter)
+{
+	return enter->plan.modules;
+}
+
+int enter_ready(struct enter *enter, uint32_t loaded, int error)
+{
+	struct report report = {.kind = error ? REPORT_FAILED : REPORT_SERVING,
+				.stage = STAGE_EXEC,
+				.error = error,
+				.loaded = loaded};
+
+	return report_send(enter->control, &report);
+}
+
+int enter_next(struct enter *enter)
+{
+	int fds[NAMESPACES + 1];
+	size_t n = 0;
+	char byte;
+	int r = packet_recv(enter->control, &byte, sizeof(byte), fds, NAMESPACES + 1, &n);
+
+	if (r == 1 && n != NAMESPACES + 1) {
+		while (n)
+			close(fds[--n]);
+		return -EPROTO;
+	}
+	if (r != 1)
+		return r;
+	memcpy(enter->namespaces, fds, sizeof(enter->namespaces));
+	enter->gate = fds[NAMESPACES];
+	return 1;
+}
+
+static void close_next(struct enter *enter)
+{
+	for (size_t i = 0; i < NAMESPACES; i++)
+		cleanup_fd(&enter->namespaces[i]);
+	cleanup_fd(&enter->gate);
+}
+
+/* The last walls, before anything of Python's runs again. */
+static void lock_down(struct enter *enter)
+{
+	const struct inside *inside = &enter->plan.inside;
+	int keep[] = {0, 1, 2, enter->gate};
+
+	report_step(enter->gate, STAGE_DESCRIPTORS,
+		    fds_close_all_but(keep, sizeof(keep) / sizeof(*keep)));
+	report_step(enter->gate, STAGE_SESSION, setsid() < 0 ? -errno : 0);
+	report_step(enter->gate, STAGE_JOIN, chdir(SANDBOX_HOME) ? -errno : 0);
+	report_step(enter->gate, STAGE_LIMITS, rlimits_apply_copy(&inside->limits));
+	enter->listener = lockdown_apply(inside, true, enter->gate, &enter->layers);
+}
+
+int enter_fork(struct enter *enter)
+{
+	pid_t entering = vfork(), inside, copy;
+
+	if (entering == 0) {
+		report_step(enter->gate, STAGE_JOIN, namespaces_join(enter->namespaces));
+		inside = vfork();
+		if (inside == 0) {
+			copy = fork();
+			if (copy == 0) {
+				lock_down(enter);
+				return 0;
+			}
+			report_step(enter->gate, STAGE_FORK, copy < 0 ? -errno : 0);
+			_exit(0);
+		}
+		report_step(enter->gate, STAGE_FORK, inside < 0 ? -errno : 0);
+		_exit(0);
+	}
+	if (entering < 0) {
+		int error = errno;
+		struct report report = {
+			.kind = REPORT_FAILED, .stage = STAGE_FORK, .error = error};
+
+		report_send(enter->gate, &report);
+		close_next(enter);
+		return -error;
+	}
+	close_next(enter);
+	while (waitpid(entering, NULL, 0) < 0 && errno == EINTR)
+		;
+	return 1;
+}
+
+static int write_program(int program)
+{
+	_cleanup_fd_ int fd = open(PROGRAM, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	off_t offset = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	do {
+		n = sendfile(fd, program, &offset, 1 << 20);
+	} while (n > 0);
+	return n < 0 ? -errno : 0;
+}
+
+static int take_streams(int fds[GIVE_ALL_FDS])
+{
+	for (int i = GIVE_STDIN; i <= GIVE_STDERR; i++)
+		if (dup2(fds[i], i - GIVE_STDIN) < 0)
+			return -errno;
+	for (int i = 0; i < GIVE_ALL_FDS; i++)
+		cleanup_fd(&fds[i]);
+	return 0;
+}
+
+void enter_wait(struct enter *enter)
+{
+	int fds[GIVE_ALL_FDS];
+	struct order order;
+
+	report_step(enter->gate, STAGE_INIT,
+		    report_ready(enter->gate, enter->layers, getpid(), enter->listener));
+	if (report_take(enter->gate, &order, fds) != 1 || order.kind != ORDER_START)
+		_exit(0);
+	report_step(enter->gate, STAGE_PROGRAM, write_program(fds[GIVE_PROGRAM]));
+	report_step(enter->gate, STAGE_EXEC, take_streams(fds));
+	plan_clear(&enter->plan);
+	cleanup_fd(&enter->gate);
+}

@@ -1,0 +1,349 @@
+/* pool - see the header. Places here; interpreters in pool_lines.c. */
+#include "worker/pool.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/stage.h"
+#include "worker/pool_lines.h"
+#include "worker/watch.h"
+
+/* What a copy takes to come in: milliseconds. One that takes longer is not worth waiting for, and its interpreter is
+ * stopped, or worse. */
+#define ENTER_US UINT64_C(1000000)
+/* How long a program waits for a warm place that is being made. */
+#define PATIENCE_US UINT64_C(500000)
+
+void pool_init(struct pool *pool, const struct inside *inside, const struct warm_settings *settings)
+{
+	*pool = (struct pool){.inside = inside,
+			      .settings = settings,
+			      .off = !settings->on || !inside->pristine.filter};
+}
+
+/* For the log. */
+static void log_failure(const struct place *place)
+{
+	log_event(LOG_WARN, "sandbox.failed", LOG_STAGE("stage", place->sandbox.failed_stage),
+		  LOG_ERRNO("error", place->sandbox.failed_error));
+}
+
+static struct place **free_slot(struct pool *pool)
+{
+	for (size_t i = 0; i < POOL_PLACES; i++)
+		if (!pool->places[i])
+			return &pool->places[i];
+	return NULL;
+}
+
+/* Starts building a place and parks it. Returns NULL when there is no room, or not even a process. */
+static struct place *build(struct pool *pool, enum place_kind kind, struct pristine *below)
+{
+	struct purpose purpose = {.above = below ? below->sandbox.namespaces : NULL};
+	struct place **slot = free_slot(pool);
+	struct place *place = slot ? calloc(1, sizeof(*place)) : NULL;
+
+	if (!place)
+		return NULL;
+	*slot = place;
+	*place = (struct place){.kind = kind, .below = below, .since_us = clock_us()};
+	if (below)
+		below->users++;
+	sandbox_clear(&place->sandbox);
+	if (sandbox_spawn(&place->sandbox, pool->inside, &purpose) < 0)
+		log_failure(place);
+	pool->parked[kind] = place;
+	return place;
+}
+
+void pool_drop(struct pool *pool, struct place *place)
+{
+	for (size_t i = 0; i < POOL_PLACES; i++)
+		if (pool->places[i] == place)
+			pool->places[i] = NULL;
+	for (int kind = 0; kind < PLACE_KINDS; kind++)
+		if (pool->parked[kind] == place)
+			pool->parked[kind] = NULL;
+	if (place->below)
+		lines_release(pool, place->below);
+	sandbox_clear(&place->sandbox);
+	free(place);
+}
+
+/* One that is not wanted any more; it is dropped when it is reaped. */
+static void discard(struct pool *pool, struct place *place)
+{
+	if (pool->parked[place->kind] == place)
+		pool->parked[place->kind] = NULL;
+	sandbox_kill(&place->sandbox);
+}
+
+static struct pristine *serving(const struct pool *pool, enum place_kind kind)
+{
+	struct pristine *pristine = kind == PLACE_COLD ? NULL : pool->lines[kind].serving;
+
+	return pristine && pristine->state == PRISTINE_SERVING ? pristine : NULL;
+}
+
+/* A parked copy of an interpreter that serves no more, or has been replaced. */
+static void discard_old(struct pool *pool)
+{
+	for (int kind = PLACE_BARE; kind < PLACE_KINDS; kind++) {
+		struct place *place = pool->parked[kind];
+
+		if (place && place->below != serving(pool, (enum place_kind)kind))
+			discard(pool, place);
+	}
+}
+
+/* Whether a program that comes now would find a warm place. */
+static bool is_warm(const struct pool *pool)
+{
+	return serving(pool, PLACE_BARE) && pool->parked[PLACE_BARE];
+}
+
+void pool_fill(struct pool *pool, bool idle, uint64_t now_us)
+{
+	if (!pool->off)
+		lines_fill(pool, idle, now_us);
+	discard_old(pool);
+	for (int kind = PLACE_BARE; kind < PLACE_KINDS; kind++) {
+		struct pristine *pristine = serving(pool, (enum place_kind)kind);
+
+		if (pristine && !pool->parked[kind])
+			build(pool, (enum place_kind)kind, pristine);
+	}
+	if (!pool->parked[PLACE_COLD] && !pool->cold_failed && !is_warm(pool))
+		build(pool, PLACE_COLD, NULL);
+}
+
+struct place *pool_try(struct pool *pool)
+{
+	return build(pool, PLACE_COLD, NULL);
+}
+
+void pool_note_use(struct pool *pool, uint32_t uses, uint64_t now_us)
+{
+	for (size_t i = 0; i < pool->settings->modules.n; i++)
+		if (uses >> i & 1)
+			pool->used_us[i] = now_us;
+}
+
+/* Where the program belongs, as far as interpreters go that serve, or will so soon that it pays to wait. */
+static enum place_kind wanted_kind(const struct pool *pool, uint32_t uses, uint64_t now_us)
+{
+	const struct pristine *loaded = serving(pool, PLACE_LOADED);
+
+	if (pool->off)
+		return PLACE_COLD;
+	if (lines_worth_waiting(pool, uses, now_us) || (loaded && (loaded->modules & uses)))
+		return PLACE_LOADED;
+	return serving(pool, PLACE_BARE) ? PLACE_BARE : PLACE_COLD;
+}
+
+static bool is_ready(const struct place *place)
+{
+	return place && place->sandbox.state == SANDBOX_READY;
+}
+
+static struct place *unpark(struct pool *pool, enum place_kind kind)
+{
+	struct place *place = pool->parked[kind];
+
+	pool->parked[kind] = NULL;
+	place->taken = true;
+	return place;
+}
+
+/* Whether a warm place of this kind will be there soon. */
+static bool is_coming(const struct pool *pool, enum place_kind kind, uint32_t uses,
+		      uint64_t waited_us, uint64_t now_us)
+{
+	if (kind == PLACE_COLD)
+		return false;
+	if (kind == PLACE_LOADED && lines_worth_waiting(pool, uses, now_us))
+		return true;
+	return waited_us < PATIENCE_US && serving(pool, kind);
+}
+
+struct place *pool_take(struct pool *pool, uint32_t uses, bool cold, uint64_t since_us,
+			uint64_t now_us)
+{
+	enum place_kind kind = cold ? PLACE_COLD : wanted_kind(pool, uses, now_us);
+
+	if (is_ready(pool->parked[kind]))
+		return unpark(pool, kind);
+	if (is_coming(pool, kind, uses, now_us - since_us, now_us))
+		return NULL;
+	if (kind == PLACE_LOADED && is_ready(pool->parked[PLACE_BARE]))
+		return unpark(pool, PLACE_BARE);
+	if (is_ready(pool->parked[PLACE_COLD]))
+		return unpark(pool, PLACE_COLD);
+	if (!pool->parked[PLACE_COLD])
+		build(pool, PLACE_COLD, NULL);
+	return NULL;
+}
+
+struct place *pool_failed(struct pool *pool)
+{
+	struct place *place = pool->parked[PLACE_COLD];
+
+	if (!place || place->sandbox.state != SANDBOX_REAPED)
+		return NULL;
+	pool->cold_failed = true;
+	return place;
+}
+
+void pool_poll(const struct pool *pool, struct pollfd polls[POOL_POLLS])
+{
+	for (size_t i = 0; i < POOL_POLLS; i++)
+		polls[i] = (struct pollfd){.fd = -1};
+	for (size_t i = 0; i < POOL_PLACES; i++)
+		if (pool->places[i])
+			sandbox_poll(&pool->places[i]->sandbox, polls + i * SANDBOX_POLLS);
+	lines_poll(pool, polls + POOL_PLACES * SANDBOX_POLLS);
+}
+
+/* Init has built it: now somebody is to come in. */
+static void send_copy(struct pool *pool, struct place *place)
+{
+	if (sandbox_wants_copy(&place->sandbox) &&
+	    pristine_send_copy(place->below, &place->sandbox) < 0)
+		discard(pool, place);
+}
+
+static void note_ready(struct pool *pool, struct place *place)
+{
+	if (place->kind == PLACE_COLD || place->inherited_bytes || !is_ready(place))
+		return;
+	place->inherited_bytes = watch_settle(&pool->inside->limits, place->sandbox.init);
+	lines_worked(pool, place->below);
+}
+
+/* A parked place that ended by itself. A cold one stays, for pool_failed. */
+static void note_end(struct pool *pool, struct place *place)
+{
+	if (pool->parked[place->kind] != place)
+		return;
+	if (is_ready(place) && place->kind == PLACE_COLD)
+		pool->cold_failed = false;
+	if (place->kind == PLACE_COLD ||
+	    (place->sandbox.state != SANDBOX_ENDING && place->sandbox.state != SANDBOX_REAPED))
+		return;
+	lines_failed_copy(pool, place);
+	discard(pool, place);
+}
+
+/* What is reaped, and nobody has a use for. */
+static bool is_litter(const struct pool *pool, const struct place *place)
+{
+	return place && !place->taken && place->sandbox.state == SANDBOX_REAPED &&
+	       pool->parked[place->kind] != place;
+}
+
+static void go_on(struct pool *pool)
+{
+	for (size_t i = 0; i < POOL_PLACES; i++) {
+		struct place *place = pool->places[i];
+
+		if (!place)
+			continue;
+		send_copy(pool, place);
+		note_ready(pool, place);
+		note_end(pool, place);
+		if (is_litter(pool, place))
+			pool_drop(pool, place);
+	}
+	lines_sweep(pool);
+}
+
+void pool_read(struct pool *pool, const struct pollfd polls[POOL_POLLS])
+{
+	for (size_t i = 0; i < POOL_PLACES; i++)
+		if (pool->places[i])
+			sandbox_read(&pool->places[i]->sandbox, polls + i * SANDBOX_POLLS);
+	lines_read(pool, polls + POOL_PLACES * SANDBOX_POLLS);
+	go_on(pool);
+}
+
+void pool_reaped(struct pool *pool, pid_t pid, const struct rusage *usage)
+{
+	for (size_t i = 0; i < POOL_PLACES; i++)
+		if (pool->places[i])
+			sandbox_reaped(&pool->places[i]->sandbox, pid, usage);
+	lines_reaped(pool, pid, usage);
+	go_on(pool);
+}
+
+/* A copy that does not come in: its interpreter is stopped, or worse. */
+static int tick_place(struct pool *pool, struct place *place, uint64_t now_us)
+{
+	uint64_t late_us = place->since_us + ENTER_US;
+
+	if (place->kind == PLACE_COLD || place->sandbox.state != SANDBOX_BUILDING)
+		return -1;
+	if (now_us < late_us)
+		return (int)((late_us - now_us + 999) / 1000);
+	lines_failed_copy(pool, place);
+	pristine_stop(place->below);
+	discard(pool, place);
+	return 0;
+}
+
+static int sooner(int a_ms, int b_ms)
+{
+	if (a_ms < 0 || b_ms < 0)
+		return a_ms < 0 ? b_ms : a_ms;
+	return a_ms < b_ms ? a_ms : b_ms;
+}
+
+int pool_tick(struct pool *pool, uint64_t now_us)
+{
+	int next_ms = lines_tick(pool, now_us);
+
+	for (size_t i = 0; i < POOL_PLACES; i++) {
+		struct place *place = pool->places[i];
+
+		if (!place)
+			continue;
+		next_ms = sooner(next_ms, notify_answer(&place->sandbox.notify, now_us));
+		next_ms = sooner(next_ms, tick_place(pool, place, now_us));
+	}
+	return next_ms;
+}
+
+bool pool_warm(struct pool *pool, struct frame_warm *warm)
+{
+	const struct pristine *loaded = serving(pool, PLACE_LOADED);
+	bool news;
+
+	*warm = (struct frame_warm){.bare = serving(pool, PLACE_BARE) ? 1 : 0,
+				    .modules = loaded ? loaded->modules : 0,
+				    .started = pool->started,
+				    .failed = pool->failed};
+	news = memcmp(warm, &pool->said, sizeof(*warm)) != 0;
+	pool->said = *warm;
+	return news;
+}
+
+void pool_clear(struct pool *pool)
+{
+	struct rusage usage;
+	pid_t pid;
+
+	for (size_t i = 0; i < POOL_PLACES; i++)
+		if (pool->places[i])
+			sandbox_kill(&pool->places[i]->sandbox);
+	lines_end(pool);
+	while ((pid = wait4(-1, NULL, 0, &usage)) > 0 || (pid < 0 && errno == EINTR))
+		if (pid > 0)
+			pool_reaped(pool, pid, &usage);
+	for (size_t i = 0; i < POOL_PLACES; i++)
+		if (pool->places[i])
+			pool_drop(pool, pool->places[i]);
+	lines_clear(pool);
+}
