@@ -21,11 +21,12 @@ VERSION := $(shell sed -n 's/.*MCP_EXEC_VERSION "\(.*\)"/\1/p' common/version.h)
 
 MODULES  := common policy supervisor worker
 SOURCES  := $(sort $(wildcard $(MODULES:=/*.c)))
-HEADERS  := $(sort $(wildcard $(MODULES:=/*.h)))
+HEADERS  := $(sort $(wildcard $(MODULES:=/*.h) worker/gate/*.h))
+GATE     := $(sort $(wildcard worker/gate/*.c))
 TESTS    := $(sort $(wildcard tests/unit/test_*.c))
 FAKES    := $(sort $(wildcard tests/fake/*.c))
 LEAVE_OUT := $(sort $(wildcard tests/leave_out/*.c))
-ALL_C    := $(SOURCES) $(TESTS) $(FAKES) $(wildcard tests/bench/*.c tests/conformance/*.c) $(LEAVE_OUT)
+ALL_C    := $(SOURCES) $(GATE) $(TESTS) $(FAKES) $(wildcard tests/bench/*.c tests/conformance/*.c) $(LEAVE_OUT)
 ALL_H    := $(HEADERS) $(wildcard tests/*/*.h)
 
 objects   = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
@@ -88,6 +89,7 @@ $(PROBED): Makefile
 	  echo "SERVER_LIBS := $$(pkg-config --libs libevent_core libcjson libseccomp)"; \
 	  echo "TEST_LIBS := $$(pkg-config --libs libevent_extra 2>/dev/null)"; \
 	  echo "WORKER_LIBS := $$(pkg-config --libs libnl-route-3.0 libnl-3.0 libseccomp libcap)"; \
+	  echo "GATE_LIBS := $$(pkg-config --libs libcap)"; \
 	} >$@.new && mv $@.new $@
 
 # --- build ----------------------------------------------------------------------------------------
@@ -109,7 +111,7 @@ $(BUILD)/command: FORCE
 # Both programs carry the same hash over every source, and refuse each other when it differs. Only the files that
 # include version.h are compiled again when it changes.
 $(BUILD)/build_id.h: FORCE
-	@mkdir -p $(@D); echo "#define BUILD_ID 0x$$(LC_ALL=C sha256sum $(SOURCES) $(HEADERS) | sha256sum | cut -c1-16)ULL" >$@.new; \
+	@mkdir -p $(@D); echo "#define BUILD_ID 0x$$(LC_ALL=C sha256sum $(SOURCES) $(GATE) $(wildcard worker/gate/*.py) $(HEADERS) | sha256sum | cut -c1-16)ULL" >$@.new; \
 	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 VERSIONED := $(shell grep -ls 'common/version\.h\|BUILD_ID' $(ALL_C))
@@ -126,6 +128,32 @@ SYSCALL_NAMES := $(call objects,supervisor/syscall_name.c)
 $(SYSCALL_NAMES): $(BUILD)/syscall_names.h
 $(SYSCALL_NAMES): GENERATED = -include $(BUILD)/syscall_names.h
 
+# What pristine interpreters load, a shared object that the worker carries (worker/gate_image.h): some of our modules once
+# more, without sanitizers, for the interpreter has none. Its symbols of Python are the interpreter's.
+GATE_SHARED := worker/gate/plan.c worker/lockdown.c worker/report.c $(filter policy/landlock.c policy/namespaces.c \
+	policy/privilege.c policy/rlimits.c policy/filter_load.c policy/view.c policy/view_table.c,$(SOURCES)) \
+	$(filter common/blob.c common/buf.c common/clock.c common/fds.c common/packet.c common/signals.c common/stage.c,$(SOURCES))
+GATE_OBJECTS := $(patsubst %.c,$(BUILD)/gate/%.o,$(sort $(GATE) $(GATE_SHARED)))
+GATE_CFLAGS = -std=gnu17 -O2 -g $(WARNINGS) $(if $(WERROR),-Werror) $(filter-out -fPIE,$(HARDEN_CFLAGS)) -fPIC -fvisibility=hidden \
+	-ffunction-sections -fdata-sections
+
+$(BUILD)/gate/%.o: %.c $(BUILD)/command
+	$(call say,CC,$< (gate))
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_OURS) $(CPPFLAGS) $(GATE_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/gate.so: $(GATE_OBJECTS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(GATE_CFLAGS) $(CFLAGS) -shared $(filter-out -pie,$(HARDEN_LDFLAGS)) $(LDFLAGS) -Wl,--as-needed -Wl,--gc-sections -s \
+		-Wl,--unresolved-symbols=ignore-all -o $@ $^ $(GATE_LIBS)
+
+# The linker names what it embeds by its path, so it is called where these are.
+GATE_IMAGE := $(BUILD)/obj/worker/gate_embedded.o
+$(GATE_IMAGE): $(BUILD)/gate.so worker/gate/main.py
+	@mkdir -p $(@D)
+	@cp worker/gate/main.py $(BUILD)/gate.py
+	$(Q)cd $(BUILD) && $(LD) -r -b binary -z noexecstack -o $(abspath $@) gate.so gate.py
+
 $(BUILD)/obj/%.o: %.c $(BUILD)/command
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
@@ -133,7 +161,7 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/command
 
 archived = $(call objects,$(filter-out %/main.c,$(filter $(1)/%,$(SOURCES))))
 define archive_rule
-$(BUILD)/lib$(1).a: $(call archived,$(1)) $(BUILD)/sources
+$(BUILD)/lib$(1).a: $(call archived,$(1)) $(if $(filter worker,$(1)),$(BUILD)/obj/worker/gate/plan.o $(GATE_IMAGE)) $(BUILD)/sources
 	$$(call say,AR,$$@)
 	@rm -f $$@
 	$(Q)ar rcsD $$@ $$(filter %.o,$$^)
@@ -189,7 +217,7 @@ $(LEFT_SERVER): $(call objects,supervisor/main.c $(SERVER_WRAPS)) $(BUILD)/libsu
 $(LEFT_WORKER): $(call objects,worker/main.c $(WORKER_WRAPS)) $(BUILD)/libworker.a $(BUILD)/libpolicy.a $(BUILD)/libcommon.a
 	$(call link,$(call wraps,$(WORKER_WRAPS)) $(WORKER_LIBS))
 
--include $(patsubst %.o,%.d,$(call objects,$(ALL_C)))
+-include $(patsubst %.o,%.d,$(call objects,$(ALL_C)) $(GATE_OBJECTS))
 
 # --- tests ----------------------------------------------------------------------------------------
 

@@ -174,7 +174,7 @@ static int take_streams(int fds[GIVE_ALL_FDS])
 	return 0;
 }
 
-void enter_wait(struct enter *enter)
+int enter_wait(struct enter *enter, int *report)
 {
 	int fds[GIVE_ALL_FDS];
 	struct order order;
@@ -187,4 +187,6 @@ void enter_wait(struct enter *enter)
 	report_step(enter->gate, STAGE_EXEC, take_streams(fds));
 	plan_clear(&enter->plan);
 	cleanup_fd(&enter->gate);
+	*report = -1;
+	return 0;
 }

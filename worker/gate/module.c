@@ -1,0 +1,133 @@
+/* module - theory of operation
+ *
+ * The pristine interpreter is `python3 main.py` whose main.py loads this module and then ends, as far as Python can tell.
+ * A copy of it runs its program where Python would go on after that: CPython flushes sys.stderr when main.py has ended
+ * (pythonrun.c, flush_io: 3.8 to 3.14), and sys.stderr is a *door* then, an object that serves when it is asked for its
+ * "flush". At that place the main thread has no Python frame, its stack is as deep as it is for a program, and nothing is
+ * being finalized yet. The door is a type's tp_getattro and not a callable, since calls count as recursion.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "worker/gate/ending.h"
+#include "worker/gate/enter.h"
+#include "worker/gate/program.h"
+#include "worker/gate/python.h"
+
+enum { CONTROL = 3, PLAN = 4 };
+
+/* What the door needs; the interpreter gives it no argument to carry. */
+static struct {
+	struct enter *enter;
+	PyObject *globals, *fresh, *error_stream;
+	char *path;
+} gate;
+
+/* The copy, from here on. */
+static _Noreturn void become_program(void)
+{
+	int report = -1;
+
+	PyOS_AfterFork_Child();
+	PySys_SetObject("stderr", gate.error_stream);
+	if (enter_wait(gate.enter, &report) < 0)
+		_exit(1);
+	program_run(gate.globals, gate.path, report);
+}
+
+static _Noreturn void serve(void)
+{
+	int r;
+
+	while ((r = enter_next(gate.enter)) > 0) {
+		PyOS_BeforeFork();
+		r = enter_fork(gate.enter);
+		if (r == 0)
+			become_program();
+		PyOS_AfterFork_Parent();
+	}
+	_exit(r < 0);
+}
+
+static PyObject *open_door(PyObject *self, PyObject *name)
+{
+	(void)self;
+	(void)name;
+	serve();
+}
+
+/* Puts the door where main.py's end will find it. */
+static int place_door(void)
+{
+	struct python_slot slots[] = {{PYTHON_GETATTRO, (void *)(uintptr_t)open_door}, {0, NULL}};
+	struct python_type spec = {.name = "gate.door", .slots = slots};
+	PyObject *type = PyType_FromSpec(&spec), *door;
+	int r = -1;
+
+	door = type ? PyObject_CallFunction(type, NULL) : NULL;
+	if (door)
+		r = PySys_SetObject("stderr", door);
+	Py_DecRef(door);
+	Py_DecRef(type);
+	return r;
+}
+
+/* Objects of other builds have another head: python.h. */
+static bool supported(void)
+{
+	PyObject *flags = PySys_GetObject("abiflags");
+	const char *text = flags ? PyUnicode_AsUTF8(flags) : NULL;
+
+	return text && !strchr(text, 't') && !PySys_GetObject("getobjects");
+}
+
+/* The program's file has the name that main.py has here: its whole path, or from where Python was started in 3.8. */
+static int remember_main(void)
+{
+	PyObject *name, *bytes;
+
+	gate.error_stream = PySys_GetObject("stderr");
+	gate.globals = PyEval_GetGlobals();
+	gate.fresh = gate.globals ? PyDict_Copy(gate.globals) : NULL;
+	name = gate.fresh ? PyDict_GetItemString(gate.fresh, "__file__") : NULL;
+	bytes = name ? PyUnicode_EncodeFSDefault(name) : NULL;
+	gate.path = bytes ? strdup(PyBytes_AsString(bytes)) : NULL;
+	Py_IncRef(gate.error_stream);
+	Py_IncRef(gate.globals);
+	Py_DecRef(bytes);
+	return gate.path ? 0 : -1;
+}
+
+static int prepare(void)
+{
+	if (remember_main() < 0 || ending_prepare() < 0)
+		return -1;
+	PyDict_Clear(gate.globals);
+	if (PyDict_Update(gate.globals, gate.fresh) < 0 || place_door() < 0)
+		return -1;
+	return enter_ready(gate.enter, 0, 0);
+}
+
+__attribute__((visibility("default"))) PyObject *PyInit_gate(void);
+
+PyObject *PyInit_gate(void)
+{
+	static struct python_module module = {.references = 1, .name = "gate"};
+
+	gate.enter = enter_open(CONTROL, PLAN);
+	if (!gate.enter)
+		_exit(1);
+	if (!supported()) {
+		enter_ready(gate.enter, 0, ENOTSUP);
+		_exit(0);
+	}
+	if (prepare() < 0) {
+		if (PyErr_Occurred())
+			PyErr_Print();
+		_exit(1);
+	}
+	return PyModuleDef_Init(&module);
+}

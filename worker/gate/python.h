@@ -1,0 +1,118 @@
+/* python - what is used of CPython's C API, declared by hand.
+ *
+ * One binary serves every CPython from 3.8 on, and is built where no header of Python is. The real headers would not do:
+ * their macros look into structs that differ from version to version, and what is needed most (PyOS_AfterFork_Child,
+ * PyRun_FileExFlags) is outside the limited API. So objects are opaque here, only exported functions are called, and the
+ * few structs are those of the stable ABI. A build with other objects (free-threaded, or traced references) is refused
+ * by module.c.
+ */
+#ifndef WORKER_GATE_PYTHON_H
+#define WORKER_GATE_PYTHON_H
+
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+typedef struct _object PyObject;
+typedef PyObject *(*python_function)(PyObject *self, PyObject *argument);
+
+enum {
+	PYTHON_FILE_INPUT = 257, /* Py_file_input */
+	PYTHON_ONE_ARGUMENT = 8, /* METH_O */
+	PYTHON_PRINT_RAW = 1,	 /* Py_PRINT_RAW */
+	PYTHON_GETATTRO = 58,	 /* Py_tp_getattro */
+};
+
+/* PyMethodDef, PyModuleDef, PyType_Slot and PyType_Spec; an object's head is a count and a type. */
+struct python_method {
+	const char *name;
+	python_function function;
+	int flags;
+	const char *doc;
+};
+
+struct python_module {
+	ssize_t references;
+	void *type, *init;
+	ssize_t index;
+	void *copy;
+	const char *name, *doc;
+	ssize_t size;
+	struct python_method *methods;
+	void *slots, *traverse, *clear, *free;
+};
+
+struct python_slot {
+	int slot;
+	void *function;
+};
+
+struct python_type {
+	const char *name;
+	int basic_size, item_size;
+	unsigned int flags;
+	struct python_slot *slots;
+};
+
+/* Types are objects of a struct that nobody here looks into. */
+extern struct python_opaque PyLong_Type;
+extern PyObject *PyExc_BaseException, *PyExc_KeyboardInterrupt, *PyExc_SystemExit;
+
+void Py_IncRef(PyObject *);
+void Py_DecRef(PyObject *);
+PyObject *Py_BuildValue(const char *, ...);
+int Py_FinalizeEx(void);
+
+void PyOS_BeforeFork(void);
+void PyOS_AfterFork_Parent(void);
+void PyOS_AfterFork_Child(void);
+
+PyObject *PyErr_Occurred(void);
+void PyErr_Clear(void);
+void PyErr_Fetch(PyObject **, PyObject **, PyObject **);
+void PyErr_Restore(PyObject *, PyObject *, PyObject *);
+int PyErr_ExceptionMatches(PyObject *);
+void PyErr_Print(void);
+void PyErr_WriteUnraisable(PyObject *);
+
+PyObject *PyRun_FileExFlags(FILE *, const char *, int, PyObject *, PyObject *, int, void *);
+PyObject *PyEval_GetGlobals(void);
+
+PyObject *PyImport_ImportModule(const char *);
+PyObject *PyImport_GetModule(PyObject *);
+PyObject *PyModuleDef_Init(struct python_module *);
+PyObject *PyType_FromSpec(struct python_type *);
+PyObject *PyCFunction_NewEx(struct python_method *, PyObject *, PyObject *);
+PyObject *PySys_GetObject(const char *);
+int PySys_SetObject(const char *, PyObject *);
+void PySys_WriteStderr(const char *, ...);
+int PyFile_WriteObject(PyObject *, PyObject *, int);
+int PyObject_Print(PyObject *, FILE *, int);
+
+PyObject *PyObject_CallFunction(PyObject *, const char *, ...);
+PyObject *PyObject_CallMethod(PyObject *, const char *, const char *, ...);
+PyObject *PyObject_GetAttrString(PyObject *, const char *);
+int PyObject_SetAttrString(PyObject *, const char *, PyObject *);
+int PyObject_HasAttrString(PyObject *, const char *);
+int PyObject_IsInstance(PyObject *, PyObject *);
+int PyObject_IsSubclass(PyObject *, PyObject *);
+int PyObject_IsTrue(PyObject *);
+PyObject *PyObject_Type(PyObject *);
+
+PyObject *PyDict_New(void);
+PyObject *PyDict_Copy(PyObject *);
+void PyDict_Clear(PyObject *);
+int PyDict_Update(PyObject *, PyObject *);
+PyObject *PyDict_GetItem(PyObject *, PyObject *);
+PyObject *PyDict_GetItemString(PyObject *, const char *);
+int PyDict_SetItem(PyObject *, PyObject *, PyObject *);
+int PyDict_SetItemString(PyObject *, const char *, PyObject *);
+ssize_t PyList_Size(PyObject *);
+PyObject *PyList_GetItem(PyObject *, ssize_t);
+long PyLong_AsLong(PyObject *);
+PyObject *PyLong_FromLong(long);
+const char *PyUnicode_AsUTF8(PyObject *);
+PyObject *PyUnicode_EncodeFSDefault(PyObject *);
+char *PyBytes_AsString(PyObject *);
+
+#endif
