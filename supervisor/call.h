@@ -24,6 +24,7 @@ enum call_state { CALL_QUEUED, CALL_RUNNING, CALL_ANSWERED, CALL_CANCELLED };
 struct call_request {
 	int program_fd; /* sealed blobs, owned; -1 once they are handed to the link */
 	int stdin_fd;
+	uint32_t uses;	     /* bits of warm.h: what the program seems to import */
 	uint32_t timeout_ms; /* effective, after clamping */
 	uint64_t output_max_bytes;
 	struct buf warnings; /* JSON strings separated by commas, for the result */

@@ -11,7 +11,6 @@
 #include "supervisor/dispatch.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 
 #include "common/cleanup.h"
@@ -101,24 +100,11 @@ static void answer_failed(struct dispatch *dispatch, struct call *call, unsigned
 	answer(dispatch, call, &failed);
 }
 
-/* The link consumes what it is given, so it gets copies as long as the call may have to go back. */
-static int give(struct dispatch *dispatch, const struct call *call)
-{
-	const struct call_request *request = &call->request;
-	_cleanup_fd_ int program = fcntl(request->program_fd, F_DUPFD_CLOEXEC, 3);
-	_cleanup_fd_ int input = fcntl(request->stdin_fd, F_DUPFD_CLOEXEC, 3);
-
-	if (program < 0 || input < 0)
-		return -errno;
-	return worker_link_run(dispatch->link, call->run_id, request->timeout_ms,
-			       request->output_max_bytes, take_fd(&program), take_fd(&input));
-}
-
 /* Returns whether pump should look again. */
 static bool start_next(struct dispatch *dispatch)
 {
 	struct call *call = queue_pop(&dispatch->queue);
-	int r = give(dispatch, call);
+	int r = worker_link_run(dispatch->link, call->run_id, &call->request);
 
 	if (r == 0) {
 		cleanup_fd(&call->request.program_fd);

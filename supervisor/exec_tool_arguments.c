@@ -16,6 +16,7 @@
 #include "supervisor/exec_tool.h"
 #include "supervisor/exec_tool_near.h"
 #include "supervisor/exec_tool_text.h"
+#include "supervisor/uses.h"
 
 #define EXAMPLE "{\"code\": \"print(2+2)\"}"
 
@@ -204,5 +205,8 @@ int exec_tool_arguments(const struct config *config, const struct rpc_message *m
 	if (err < 0)
 		return err;
 	request->output_max_bytes = config->max_output_bytes;
+	if (config->warm.on)
+		request->uses =
+			uses_find(&config->warm.modules, (struct slice){code.data, code.len});
 	return store(request, &code, &stdin_text);
 }

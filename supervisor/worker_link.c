@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -384,21 +385,24 @@ enum link_state worker_link_state(const struct worker_link *link)
 	return link->state;
 }
 
-int worker_link_run(struct worker_link *link, uint64_t run_id, uint32_t deadline_ms,
-		    uint64_t output_max_bytes, int program_fd, int stdin_fd)
+int worker_link_run(struct worker_link *link, uint64_t run_id, const struct call_request *request)
 {
-	int fds[FRAME_FDS] = {program_fd, stdin_fd};
 	struct frame frame;
 	int r;
 
-	if (link->state != LINK_IDLE) {
-		cleanup_fd(&fds[0]);
-		cleanup_fd(&fds[1]);
+	if (link->state != LINK_IDLE)
 		return -EBUSY;
-	}
+	_cleanup_fd_ int program = fcntl(request->program_fd, F_DUPFD_CLOEXEC, 3);
+	_cleanup_fd_ int input = fcntl(request->stdin_fd, F_DUPFD_CLOEXEC, 3);
+
+	if (program < 0 || input < 0)
+		return -errno;
+	int fds[FRAME_FDS] = {take_fd(&program), take_fd(&input)};
+
 	frame_init(&frame, FRAME_RUN, run_id);
-	frame.run.deadline_ms = deadline_ms;
-	frame.run.output_max_bytes = output_max_bytes;
+	frame.run.deadline_ms = request->timeout_ms;
+	frame.run.output_max_bytes = request->output_max_bytes;
+	frame.run.uses = request->uses;
 	r = frame_send(link->sock, &frame, fds);
 	if (r < 0) {
 		lose(link, 0, -r); /* IDLE: no callback comes of it */
@@ -407,8 +411,8 @@ int worker_link_run(struct worker_link *link, uint64_t run_id, uint32_t deadline
 	link->state = LINK_BUSY;
 	link->run_id = run_id;
 	link->cancelled = false;
-	link->output_max_bytes = output_max_bytes;
-	arm(link->limit, (uint64_t)deadline_ms + RUN_SLACK_MS);
+	link->output_max_bytes = request->output_max_bytes;
+	arm(link->limit, (uint64_t)request->timeout_ms + RUN_SLACK_MS);
 	return 0;
 }
 

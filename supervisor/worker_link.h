@@ -45,10 +45,10 @@ void worker_link_start(struct worker_link *link);
 
 enum link_state worker_link_state(const struct worker_link *link);
 
-/* Gives a run to an IDLE worker. Consumes both descriptors in every case. Returns 0; -EBUSY when not IDLE; or another
- * negative errno, after which the link is DOWN and no ended will come for this run. */
-int worker_link_run(struct worker_link *link, uint64_t run_id, uint32_t deadline_ms,
-		    uint64_t output_max_bytes, int program_fd, int stdin_fd);
+/* Gives a run to an IDLE worker. request is borrowed; the worker gets copies of its descriptors. Returns 0; -EBUSY when
+ * not IDLE, or the errno of a copy that cannot be made; or another negative errno, after which the link is DOWN and no
+ * ended will come for this run. */
+int worker_link_run(struct worker_link *link, uint64_t run_id, const struct call_request *request);
 
 /* Asks the worker to kill that run; ended comes as ever, with FRAME_CANCELLED. Does nothing for another run_id. */
 void worker_link_cancel(struct worker_link *link, uint64_t run_id);

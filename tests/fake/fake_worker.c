@@ -141,6 +141,7 @@ static void start_deaf(void)
 struct run {
 	uint64_t id;
 	uint64_t output_max_bytes;
+	uint32_t uses;
 	int program;
 	int input;
 };
@@ -148,6 +149,14 @@ struct run {
 static void run_echo(const struct run *run)
 {
 	send_done(run->id, dup(run->program), dup(run->input));
+}
+
+static void run_uses(const struct run *run)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", run->uses);
+	send_done(run->id, text_blob(text), text_blob(""));
 }
 
 static void run_die(const struct run *run)
@@ -299,6 +308,7 @@ static const struct mode {
 	void (*run)(const struct run *run);
 } modes[] = {
 	{"ready", start_ready, run_echo},
+	{"uses", start_ready, run_uses},
 	{"die-at-start", start_die, NULL},
 	{"hang-at-start", start_hang, NULL},
 	{"garbage-at-start", start_garbage, NULL},
@@ -349,7 +359,8 @@ static int serve(const struct mode *mode)
 			return r == 0 ? 0 : 1;
 		if (frame.type != FRAME_RUN)
 			continue;
-		run = (struct run){frame.id, frame.run.output_max_bytes, fds[0], fds[1]};
+		run = (struct run){frame.id, frame.run.output_max_bytes, frame.run.uses, fds[0],
+				   fds[1]};
 		mode->run(&run);
 		close(run.program);
 		close(run.input);

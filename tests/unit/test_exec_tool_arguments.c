@@ -45,7 +45,7 @@ static void attempt_clear(struct attempt *attempt)
 
 #define _attempt_ _cleanup_(attempt_clear) struct attempt
 
-static struct attempt try(const char *arguments)
+static struct attempt try_with(const struct config *with, const char *arguments)
 {
 	struct attempt attempt = {.request = {.program_fd = -1, .stdin_fd = -1}};
 	_cleanup_(buf_clear) struct buf text = BUF_INIT;
@@ -58,10 +58,15 @@ static struct attempt try(const char *arguments)
 	rpc_parse(text.data, text.len, &message);
 	if (message.kind != RPC_REQUEST)
 		fail_msg("bad test arguments: %s", arguments);
-	attempt.err = exec_tool_arguments(&config, &message, &attempt.request, &attempt.error);
+	attempt.err = exec_tool_arguments(with, &message, &attempt.request, &attempt.error);
 	buf_add_byte(&attempt.error, '\0');
 	buf_add_byte(&attempt.request.warnings, '\0');
 	return attempt;
+}
+
+static struct attempt try(const char *arguments)
+{
+	return try_with(&config, arguments);
 }
 
 static void assert_blob(int fd, const char *data, size_t len)
@@ -86,6 +91,22 @@ static void test_takes_code_stdin_and_timeout(void **state)
 	assert_int_equal(attempt.request.timeout_ms, 7000);
 	assert_int_equal(attempt.request.output_max_bytes, MAX_OUTPUT_BYTES);
 	assert_string_equal(attempt.request.warnings.data, "");
+}
+
+static void test_tells_what_the_program_seems_to_import(void **state)
+{
+	struct config warm = config;
+
+	(void)state;
+	assert_int_equal(warm_modules_read(&warm.warm.modules, "", NULL), 0);
+	for (int on = 1; on >= 0; on--) {
+		warm.warm.on = on;
+		_attempt_ attempt =
+			try_with(&warm, "{\"code\":\"import os\\nfrom \\u0070andas import x\"}");
+
+		assert_int_equal(attempt.err, 0);
+		assert_int_equal(attempt.request.uses, on ? 1 << 1 : 0);
+	}
 }
 
 static void test_nuls_are_data(void **state)
@@ -290,6 +311,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_takes_code_stdin_and_timeout),
+		cmocka_unit_test(test_tells_what_the_program_seems_to_import),
 		cmocka_unit_test(test_nuls_are_data),
 		cmocka_unit_test(test_absent_and_null_stdin_are_empty),
 		cmocka_unit_test(test_refuses_code_that_is_no_text),

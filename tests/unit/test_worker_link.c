@@ -128,10 +128,23 @@ static void start(struct bench *bench)
 	assert_int_equal(worker_link_state(bench->link), LINK_IDLE);
 }
 
+static int give_for(struct bench *bench, uint64_t run_id, uint32_t timeout_ms)
+{
+	const struct call_request request = {.program_fd = blob_from("code", 4),
+					     .stdin_fd = blob_from("in\0put", 6),
+					     .uses = 5,
+					     .timeout_ms = timeout_ms,
+					     .output_max_bytes = OUTPUT_MAX};
+	int r = worker_link_run(bench->link, run_id, &request);
+
+	close(request.program_fd);
+	close(request.stdin_fd);
+	return r;
+}
+
 static int give(struct bench *bench, uint64_t run_id)
 {
-	return worker_link_run(bench->link, run_id, 1000, OUTPUT_MAX, blob_from("code", 4),
-			       blob_from("in\0put", 6));
+	return give_for(bench, run_id, 1000);
 }
 
 static void run(struct bench *bench)
@@ -157,6 +170,18 @@ static void test_hands_over_a_run_and_its_outcome(void **state)
 	assert_int_equal(bench.done.wall_us, 1234);
 	assert_int_equal(bench.idle, 2);
 	assert_int_equal(worker_link_state(bench.link), LINK_IDLE);
+	bench_clear(&bench);
+}
+
+static void test_tells_what_a_program_seems_to_import(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	bench_init(&bench, "uses");
+	start(&bench);
+	run(&bench);
+	assert_string_equal(bench.out, "5");
 	bench_clear(&bench);
 }
 
@@ -402,9 +427,7 @@ static void test_watchdog_ends_a_run_that_never_answers(void **state)
 		skip();
 	bench_init(&bench, "hang");
 	start(&bench);
-	assert_int_equal(
-		worker_link_run(bench.link, 42, 1, OUTPUT_MAX, blob_from("", 0), blob_from("", 0)),
-		0);
+	assert_int_equal(give_for(&bench, 42, 1), 0);
 	wait_long(&bench, &bench.ended, 1, 12000);
 	assert_int_equal(bench.kind, OUTCOME_LOST);
 	bench_clear(&bench);
@@ -414,6 +437,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hands_over_a_run_and_its_outcome),
+		cmocka_unit_test(test_tells_what_a_program_seems_to_import),
 		cmocka_unit_test(test_takes_no_second_run_while_busy),
 		cmocka_unit_test(test_starting_twice_starts_one_worker),
 		LOST(test_death_in_a_run_loses_it, "die-in-run"),
