@@ -75,11 +75,10 @@ int packet_recv(int sock, void *data, size_t len, int *fds, size_t max_fds, size
 	size_t n;
 	bool good;
 
-	/* A peer that left with messages of ours unread makes one call say ECONNRESET before what it sent
-	 * itself can be had: its last message must not be lost by that. */
+	/* ECONNRESET, when it comes, comes before what is in the queue: net/unix/af_unix.c, unix_release_sock(). */
 	do {
 		got = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
-	} while (got < 0 && (errno == EINTR || errno == ECONNRESET));
+	} while (got < 0 && errno == EINTR);
 	if (got < 0)
 		return -errno;
 	good = take_fds(&msg, all, &n) && (size_t)got == len && n <= max_fds &&

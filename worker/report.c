@@ -34,11 +34,22 @@ int report_ready(int sock, uint32_t layers, int listener)
 	return report_send(sock, &report);
 }
 
+/* What the other side did not hear before it died is of no matter: what it said last is. */
+static int receive(int sock, void *data, size_t len, int *fds, size_t max_fds, size_t *nfds)
+{
+	int r;
+
+	do {
+		r = packet_recv(sock, data, len, fds, max_fds, nfds);
+	} while (r == -ECONNRESET);
+	return r;
+}
+
 int report_recv(int sock, struct report *report, int *listener)
 {
 	_cleanup_fd_ int fd = -1;
 	size_t nfds;
-	int r = packet_recv(sock, report, sizeof(*report), &fd, 1, &nfds);
+	int r = receive(sock, report, sizeof(*report), &fd, 1, &nfds);
 
 	if (r == 1 && fd >= 0 && report->kind != REPORT_READY)
 		r = -EPROTO;
@@ -55,7 +66,7 @@ int report_take(int sock, int fds[GIVE_FDS])
 {
 	char byte;
 	size_t nfds;
-	int r = packet_recv(sock, &byte, sizeof(byte), fds, GIVE_FDS, &nfds);
+	int r = receive(sock, &byte, sizeof(byte), fds, GIVE_FDS, &nfds);
 
 	if (r == 1 && nfds != GIVE_FDS) {
 		while (nfds)
