@@ -119,7 +119,8 @@ int frame_send(int sock, const struct frame *frame, int fds[FRAME_FDS]);
 /* Receives one frame that travels this way. On success fds[] holds its descriptors, owned by the caller, close-on-exec,
  * and -1 in the unused places. On any failure no descriptor stays open.
  * Returns 1 for a frame, 0 at the end of the stream, -EAGAIN when a non-blocking socket has none,
- * -EPROTO for anything that breaks a rule, or another negative errno. */
+ * -EPROTO for anything that breaks a rule, -ECONNRESET once when the peer has gone without having received the last
+ * frame that was sent to it (call again for what it had sent itself), or another negative errno. */
 int frame_recv(int sock, struct frame *frame, int fds[FRAME_FDS], enum frame_way way);
 
 #endif

@@ -106,11 +106,10 @@ int packet_recv_from(int sock, void *data, size_t len, int *fds, size_t max_fds,
 	ssize_t got;
 	bool good;
 
-	/* A peer that left with messages of ours unread makes one call say ECONNRESET before what it sent
-	 * itself can be had: its last message must not be lost by that. */
+	/* ECONNRESET, when it comes, comes before what is in the queue: net/unix/af_unix.c, unix_release_sock(). */
 	do {
 		got = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
-	} while (got < 0 && (errno == EINTR || errno == ECONNRESET));
+	} while (got < 0 && errno == EINTR);
 	if (got < 0)
 		return -errno;
 	good = take_beside(&msg, &beside) && (size_t)got == len && beside.n <= max_fds &&

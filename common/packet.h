@@ -19,7 +19,9 @@ int packet_send(int sock, const void *data, size_t len, const int *fds, size_t n
 /* Receives a message of exactly len bytes with at most max_fds descriptors. On success fds[0..*nfds) are the caller's,
  * close-on-exec. On any failure no descriptor stays open.
  * Returns 1, 0 at the end of the stream, -EAGAIN when a non-blocking socket has none, -EPROTO for a message of another
- * size, with more descriptors or with another kind of control data, or another negative errno. */
+ * size, with more descriptors or with another kind of control data, or another negative errno.
+ * -ECONNRESET is no end: the peer has gone and had not received the last message that was sent to it, nor perhaps those
+ * before. It is told once, before what the peer itself had sent last can be had: call again for that. */
 int packet_recv(int sock, void *data, size_t len, int *fds, size_t max_fds, size_t *nfds);
 
 /* Has the kernel say with each message on sock who sent it. Returns 0 or a negative errno. */

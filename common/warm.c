@@ -2,6 +2,7 @@
 #include "common/warm.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #define SEPARATORS ", \t"
@@ -96,4 +97,25 @@ uint32_t warm_modules_match(const struct warm_modules *modules, const char *dott
 			bits |= UINT32_C(1) << i;
 	}
 	return bits;
+}
+
+void warm_modules_list(const struct warm_modules *modules, uint32_t bits, char out[WARM_LIST_BYTES])
+{
+	const size_t room = WARM_LIST_BYTES - sizeof(",...");
+	size_t len = 0;
+
+	for (size_t i = 0; i < modules->n; i++) {
+		const char *name = modules->at[i].name;
+
+		if (!(bits & UINT32_C(1) << i))
+			continue;
+		if (len + strlen(name) + 1 > room) {
+			snprintf(out + len, WARM_LIST_BYTES - len, "%s...", len ? "," : "");
+			return;
+		}
+		len += (size_t)snprintf(out + len, WARM_LIST_BYTES - len, "%s%s", len ? "," : "",
+					name);
+	}
+	if (len == 0)
+		snprintf(out, WARM_LIST_BYTES, "none");
 }

@@ -48,4 +48,9 @@ int warm_modules_read(struct warm_modules *modules, const char *preload, const c
  * below it, or above it, as `import b` does for b.c. */
 uint32_t warm_modules_match(const struct warm_modules *modules, const char *dotted, size_t len);
 
+/* Writes the names of these bits, separated by commas; "none" for none. What does not fit is left out, and "..." says so. */
+#define WARM_LIST_BYTES 256
+void warm_modules_list(const struct warm_modules *modules, uint32_t bits,
+		       char out[WARM_LIST_BYTES]);
+
 #endif

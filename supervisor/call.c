@@ -22,7 +22,7 @@ static bool move_allowed(enum call_state from, enum call_state to)
 	case CALL_QUEUED:
 		return to != CALL_QUEUED;
 	case CALL_RUNNING:
-		return to == CALL_ANSWERED || to == CALL_CANCELLED;
+		return to != CALL_RUNNING;
 	case CALL_ANSWERED:
 	case CALL_CANCELLED:
 		return false;

@@ -1,7 +1,7 @@
 /* call - one tools/call on its way: what was asked, where the answer goes, and in which state it is.
  *
  *     ┌────────refuse (busy, no sandbox)────┐
- *   QUEUED ──run──▶ RUNNING ──end──────▶ ANSWERED
+ *   QUEUED ──run──▶ RUNNING ──end──────▶ ANSWERED      (back to QUEUED when no worker had received it)
  *     │                │
  *     └────cancel──────┴──────────▶ CANCELLED      (no answer is sent)
  *
@@ -22,7 +22,7 @@ enum call_state { CALL_QUEUED, CALL_RUNNING, CALL_ANSWERED, CALL_CANCELLED };
 
 /* What is to be run. */
 struct call_request {
-	int program_fd; /* sealed blobs, owned; -1 once they are handed to the link */
+	int program_fd; /* sealed blobs, owned */
 	int stdin_fd;
 	uint32_t uses;	     /* bits of warm.h: what the program seems to import */
 	uint32_t timeout_ms; /* effective, after clamping */

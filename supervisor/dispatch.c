@@ -5,8 +5,9 @@
  * call that is cancelled is forgotten here at once, only its run_id stays, until the link says that its processes are
  * dead.
  *
- * A worker may be found dead at the very moment a run is handed to it. Nothing was executed then, so that call goes
- * back to the front, once; if the next worker cannot take it either, it is answered.
+ * A worker may be found dead at the very moment a run is handed to it, or have died before it received it, which the
+ * kernel tells. Nothing was executed then, so that call goes back to the front, once; if the next worker does not take it
+ * either, it is answered. So a call keeps its descriptors until it has ended.
  */
 #include "supervisor/dispatch.h"
 
@@ -47,6 +48,7 @@ static void log_done(uint64_t run_id, const struct outcome *outcome)
 		  LOG_U64("err", outcome->err.size),
 		  LOG_U64("peak_kib", done->peak_rss_bytes / 1024),
 		  LOG_STATIC("limit", limit ? limit : "none"),
+		  LOG_STATIC("start", outcome_start_name(outcome_start(outcome))),
 		  LOG_BOOL("truncated", done->flags & FRAME_TRUNCATED),
 		  LOG_BOOL("timed_out", done->flags & FRAME_TIMED_OUT),
 		  LOG_BOOL("cancelled", done->flags & FRAME_CANCELLED));
@@ -100,6 +102,18 @@ static void answer_failed(struct dispatch *dispatch, struct call *call, unsigned
 	answer(dispatch, call, &failed);
 }
 
+/* No worker has received it: puts it back, or answers it the second time. */
+static void put_back(struct dispatch *dispatch, struct call *call, int error)
+{
+	if (dispatch->retried_id == call->run_id) {
+		answer_failed(dispatch, call, STAGE_WORKER, error);
+		return;
+	}
+	dispatch->retried_id = call->run_id;
+	log_event(LOG_WARN, "exec.again", LOG_U64("id", call->run_id), LOG_ERRNO("errno", error));
+	queue_push_front(&dispatch->queue, call);
+}
+
 /* Returns whether pump should look again. */
 static bool start_next(struct dispatch *dispatch)
 {
@@ -107,20 +121,16 @@ static bool start_next(struct dispatch *dispatch)
 	int r = worker_link_run(dispatch->link, call->run_id, &call->request);
 
 	if (r == 0) {
-		cleanup_fd(&call->request.program_fd);
-		cleanup_fd(&call->request.stdin_fd);
 		call_move(call, CALL_RUNNING);
 		dispatch->running = call;
 		dispatch->running_id = call->run_id;
 		dispatch->waited_us = clock_us() - call->queued_us;
 		return false;
 	}
-	if (r == -EPIPE && dispatch->retried_id != call->run_id) {
-		dispatch->retried_id = call->run_id;
-		queue_push_front(&dispatch->queue, call);
-		return true;
-	}
-	answer_failed(dispatch, call, STAGE_WORKER, -r);
+	if (r == -EPIPE)
+		put_back(dispatch, call, EPIPE);
+	else
+		answer_failed(dispatch, call, STAGE_WORKER, -r);
 	return true;
 }
 
@@ -177,11 +187,23 @@ static void on_ended(void *ctx, uint64_t run_id, const struct outcome *outcome)
 		pump(dispatch);
 }
 
+static void on_unread(void *ctx, uint64_t run_id)
+{
+	struct dispatch *dispatch = ctx;
+	struct call *call = take_ptr(dispatch->running);
+
+	(void)run_id;
+	dispatch->running_id = 0;
+	call_move(call, CALL_QUEUED);
+	put_back(dispatch, call, ECONNRESET);
+	pump(dispatch);
+}
+
 int dispatch_new(struct event_base *base, const struct spawn_spec *spec, struct metrics *metrics,
 		 struct dispatch **dispatch)
 {
 	const struct link_events events = {
-		.idle = on_idle, .unusable = on_unusable, .ended = on_ended};
+		.idle = on_idle, .unusable = on_unusable, .ended = on_ended, .unread = on_unread};
 	struct dispatch *made = calloc(1, sizeof(*made));
 	int r;
 
@@ -266,6 +288,11 @@ const struct outcome *dispatch_trouble(const struct dispatch *dispatch)
 void dispatch_retry(struct dispatch *dispatch)
 {
 	worker_link_start(dispatch->link);
+}
+
+const struct frame_warm *dispatch_warm(const struct dispatch *dispatch)
+{
+	return worker_link_warm(dispatch->link);
 }
 
 bool dispatch_has_stood(const struct dispatch *dispatch)

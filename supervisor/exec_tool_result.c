@@ -191,7 +191,7 @@ void exec_tool_meta(struct buf *out, const struct outcome *outcome)
 	add_layers(out, "layers", done->layers, true);
 	add_layers(out, "degraded", done->layers, false);
 	buf_printf(out, ",\"refusals_named\":%s", done->flags & FRAME_NOTING ? "true" : "false");
-	buf_add_byte(out, '}');
+	buf_printf(out, ",\"start\":\"%s\"}", outcome_start_name(outcome_start(outcome)));
 }
 
 /* Appends {"type":"text","text":…} in an array: the content of a result. */

@@ -103,6 +103,8 @@ static void serve_metrics(struct http *http, struct exchange *exchange)
 		.sessions = count_sessions(http),
 		.running = dispatch_is_running(dispatch),
 		.worker_up = !dispatch_trouble(dispatch),
+		.warm = *dispatch_warm(dispatch),
+		.modules = &http->spec->config->warm.modules,
 	};
 	_cleanup_(buf_clear) struct buf out = BUF_INIT;
 

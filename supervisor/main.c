@@ -120,6 +120,9 @@ static int read_config(struct config *config, struct options *options)
 		config->log_level = LOG_ERROR;
 		log_silence();
 	}
+	/* Nothing comes after it that an interpreter could wait for. */
+	if (options->command == OPTIONS_RUN)
+		config->warm.on = false;
 	log_set_level(config->log_level);
 	if (config->timeout_lowered)
 		log_event(LOG_WARN, "config.timeout_lowered",

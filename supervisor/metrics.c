@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "common/version.h"
-#include "supervisor/outcome.h"
 
 #define US_PER_S UINT64_C(1000000)
 
@@ -74,10 +73,14 @@ static enum metrics_outcome classify(const struct outcome *outcome)
 }
 
 /* One that was cancelled before its program had started took no time. */
-static void count_done(struct metrics *metrics, const struct frame_done *done)
+static void count_done(struct metrics *metrics, const struct outcome *outcome)
 {
-	if (done->wall_us > 0)
+	const struct frame_done *done = &outcome->done;
+
+	if (done->wall_us > 0) {
 		observe(&metrics->run_time, done->wall_us);
+		metrics->starts[outcome_start(outcome)]++;
+	}
 	metrics->cpu_us += done->cpu_us;
 	if (done->flags & FRAME_TRUNCATED)
 		metrics->truncated++;
@@ -91,7 +94,7 @@ void metrics_run(struct metrics *metrics, const struct outcome *outcome)
 	if (outcome->kind != OUTCOME_BUSY)
 		observe(&metrics->queue_wait, outcome->queue_us);
 	if (outcome->kind == OUTCOME_DONE)
-		count_done(metrics, &outcome->done);
+		count_done(metrics, outcome);
 }
 
 void metrics_cancelled(struct metrics *metrics, uint64_t queue_us, const struct outcome *outcome)
@@ -101,7 +104,7 @@ void metrics_cancelled(struct metrics *metrics, uint64_t queue_us, const struct 
 	metrics->runs[METRICS_CANCELLED]++;
 	observe(&metrics->queue_wait, queue_us);
 	if (outcome && outcome->kind == OUTCOME_DONE)
-		count_done(metrics, &outcome->done);
+		count_done(metrics, outcome);
 }
 
 void metrics_refused(struct metrics *metrics)
@@ -114,6 +117,14 @@ void metrics_worker_started(struct metrics *metrics)
 {
 	if (metrics)
 		metrics->worker_starts++;
+}
+
+void metrics_interpreters(struct metrics *metrics, uint64_t started, uint64_t failed)
+{
+	if (!metrics)
+		return;
+	metrics->interpreters_started += started;
+	metrics->interpreters_failed += failed;
 }
 
 void metrics_http(struct metrics *metrics, int status)
@@ -176,12 +187,17 @@ static void add_process(struct buf *out, const struct metrics *metrics)
 
 static void add_runs(struct buf *out, const struct metrics *metrics)
 {
-	static const char runs[] = "mcp_exec_runs_total", cpu[] = "mcp_exec_cpu_seconds_total";
+	static const char runs[] = "mcp_exec_runs_total", cpu[] = "mcp_exec_cpu_seconds_total",
+			  starts[] = "mcp_exec_run_starts_total";
 
 	add_head(out, runs, "counter", "Calls that have ended, by how they ended.");
 	for (size_t i = 0; i < METRICS_OUTCOME_COUNT; i++)
 		buf_printf(out, "%s{outcome=\"%s\"} %" PRIu64 "\n", runs, outcome_names[i],
 			   metrics->runs[i]);
+	add_head(out, starts, "counter", "Programs that ran, by what they were started from.");
+	for (size_t i = 0; i < OUTCOME_START_COUNT; i++)
+		buf_printf(out, "%s{start=\"%s\"} %" PRIu64 "\n", starts,
+			   outcome_start_name((enum outcome_start)i), metrics->starts[i]);
 	add_histogram(out, "mcp_exec_run_seconds", "Wall clock time of programs that ran.",
 		      &metrics->run_time);
 	add_histogram(out, "mcp_exec_queue_wait_seconds",
@@ -208,6 +224,27 @@ static void add_queue(struct buf *out, const struct metrics *metrics, const stru
 		   now->worker_up);
 }
 
+static void add_warm(struct buf *out, const struct metrics *metrics, const struct metrics_now *now)
+{
+	static const char interpreters[] = "mcp_exec_warm_interpreters";
+	static const char modules[] = "mcp_exec_warm_modules";
+
+	add_head(out, interpreters, "gauge", "Interpreters that wait for programs.");
+	buf_printf(out, "%s{kind=\"bare\"} %u\n", interpreters, now->warm.bare);
+	buf_printf(out, "%s{kind=\"preloaded\"} %d\n", interpreters, now->warm.modules != 0);
+	if (now->modules) {
+		add_head(out, modules, "gauge", "1 while one of them has the module loaded.");
+		for (size_t i = 0; i < now->modules->n; i++)
+			buf_printf(out, "%s{module=\"%s\"} %u\n", modules, now->modules->at[i].name,
+				   now->warm.modules >> i & 1);
+	}
+	add_number(out, "mcp_exec_interpreter_starts_total", "counter",
+		   "Such interpreters that were started.", metrics->interpreters_started);
+	add_number(out, "mcp_exec_interpreter_failures_total", "counter",
+		   "Those that did not get ready, or ended by themselves.",
+		   metrics->interpreters_failed);
+}
+
 static void add_http(struct buf *out, const struct metrics *metrics, const struct metrics_now *now)
 {
 	static const char responses[] = "mcp_exec_http_responses_total";
@@ -229,5 +266,6 @@ void metrics_text(struct buf *out, const struct metrics *metrics, const struct m
 	add_process(out, metrics);
 	add_runs(out, metrics);
 	add_queue(out, metrics, now);
+	add_warm(out, metrics, now);
 	add_http(out, metrics, now);
 }

@@ -1,8 +1,8 @@
 /* metrics - what was counted since the start, and its text for Prometheus (text format 0.0.4). Pure.
  *
  * One plain struct, all zero at first, which its owner lends to whoever counts. Every function that counts allows NULL
- * for it and does nothing then. All labels and their values are literals of ours, and all are there from the start:
- * nothing that a peer sends can make a series.
+ * for it and does nothing then. All labels and their values are literals of ours or names of modules that the operator
+ * configured, and all are there from the start: nothing that a peer sends can make a series.
  */
 #ifndef SUPERVISOR_METRICS_H
 #define SUPERVISOR_METRICS_H
@@ -13,7 +13,10 @@
 #include <time.h>
 
 #include "common/buf.h"
+#include "common/frame.h"
+#include "common/warm.h"
 #include "supervisor/call.h"
+#include "supervisor/outcome.h"
 
 /* X(symbol, value of the label "outcome"): how a call ended. Every call that was submitted counts in exactly one, when
  * it has ended; limits are named as outcome_limit names them. */
@@ -49,12 +52,15 @@ struct metrics_histogram {
 struct metrics {
 	time_t started_s; /* time(2) when the process started: set by the owner */
 	uint64_t runs[METRICS_OUTCOME_COUNT];
-	struct metrics_histogram run_time;   /* of runs whose end the worker told */
-	struct metrics_histogram queue_wait; /* of all calls but busy ones */
+	struct metrics_histogram run_time;    /* of runs whose end the worker told */
+	struct metrics_histogram queue_wait;  /* of all calls but busy ones */
+	uint64_t starts[OUTCOME_START_COUNT]; /* of the same runs */
 	uint64_t cpu_us;
 	uint64_t truncated;
 	uint64_t invalid_calls;
 	uint64_t worker_starts;
+	uint64_t interpreters_started;
+	uint64_t interpreters_failed;
 	uint64_t responses[METRICS_STATUS_COUNT + 1]; /* the last: other */
 };
 
@@ -64,8 +70,11 @@ struct metrics_now {
 	size_t queue_limit;
 	size_t connections;
 	size_t sessions;
-	bool running;	/* dispatch_is_running */
-	bool worker_up; /* no dispatch_trouble */
+	bool running;		/* dispatch_is_running */
+	bool worker_up;		/* no dispatch_trouble */
+	struct frame_warm warm; /* dispatch_warm */
+	const struct warm_modules
+		*modules; /* those of the configuration; NULL: no series of them */
 };
 
 /* A submitted call was answered with this outcome. */
@@ -79,6 +88,9 @@ void metrics_refused(struct metrics *metrics);
 
 /* A worker process was started. */
 void metrics_worker_started(struct metrics *metrics);
+
+/* So many interpreters that wait for programs were started, and so many of them failed. */
+void metrics_interpreters(struct metrics *metrics, uint64_t started, uint64_t failed);
 
 /* An HTTP response began with this status; once for each. */
 void metrics_http(struct metrics *metrics, int status);

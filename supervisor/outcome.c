@@ -215,3 +215,19 @@ const char *outcome_signal(const struct outcome *outcome)
 			return signals[i].name;
 	return real_time_name(number);
 }
+
+enum outcome_start outcome_start(const struct outcome *outcome)
+{
+	if (!(outcome->done.flags & FRAME_FORKED))
+		return OUTCOME_COLD;
+	return outcome->done.flags & FRAME_PRELOADED ? OUTCOME_PRELOADED : OUTCOME_WARM;
+}
+
+const char *outcome_start_name(enum outcome_start start)
+{
+	static const char *const names[OUTCOME_START_COUNT] = {[OUTCOME_COLD] = "cold",
+							       [OUTCOME_WARM] = "warm",
+							       [OUTCOME_PRELOADED] = "preloaded"};
+
+	return names[start];
+}

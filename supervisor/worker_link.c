@@ -16,7 +16,6 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -25,19 +24,17 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/fds.h"
 #include "common/layers.h"
 #include "common/log.h"
 #include "common/version.h"
+#include "supervisor/backoff.h"
 #include "supervisor/metrics.h"
+#include "supervisor/reap.h"
 
 #define START_LIMIT_MS 20000
 #define RUN_SLACK_MS 10000 /* beyond the deadline of a run, and after a cancel */
 #define LOST_GRACE_MS 50
 #define FREE_GRACE_MS 300
-#define BACKOFF_MIN_MS 100
-#define BACKOFF_MAX_MS 5000
-#define SETTLED_MS 10000 /* a worker that lived this long did not die quickly */
 
 struct worker_link {
 	const struct spawn_spec *spec;
@@ -52,12 +49,12 @@ struct worker_link {
 	enum link_state state;
 	pid_t pid; /* 0 while DOWN */
 	int sock;
-	uint64_t run_id; /* while BUSY */
-	bool cancelled;	 /* the same: we asked for its end */
+	struct frame_warm warm; /* what the worker said last; zero while DOWN */
+	uint64_t run_id;	/* while BUSY */
+	bool cancelled;		/* the same: we asked for its end */
+	bool unread;		/* the same: the worker has gone and never received it */
 	uint64_t output_max_bytes;
-	uint64_t begun_ms;   /* clock_ms when the worker was started */
-	uint64_t backoff_ms; /* 0: the next start is not delayed */
-	uint64_t not_before_ms;
+	struct backoff backoff;
 };
 
 static void arm(struct event *timer, uint64_t ms)
@@ -68,51 +65,14 @@ static void arm(struct event *timer, uint64_t ms)
 	event_add(timer, &delay);
 }
 
-/* Waits for a process, kills it when the grace is over, and reaps it. Returns its wait status. */
-static int reap(pid_t pid, int grace_ms)
-{
-	_cleanup_fd_ int handle = fds_open_process(pid);
-	struct pollfd ended = {.fd = handle, .events = POLLIN};
-	int status = 0;
-
-	if (handle < 0 || poll(&ended, 1, grace_ms) != 1)
-		kill(pid, SIGKILL);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return status;
-}
-
 /* The worker itself is left alone, even when it is dead already: bring_down waits for it by its pid. */
-static void reap_orphans(struct worker_link *link)
-{
-	siginfo_t info = {.si_pid = 0};
-
-	while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0 &&
-	       info.si_pid != link->pid) {
-		waitpid(info.si_pid, NULL, 0);
-		info.si_pid = 0;
-	}
-}
-
 static void on_child(evutil_socket_t number, short what, void *ctx)
 {
+	const struct worker_link *link = ctx;
+
 	(void)number;
 	(void)what;
-	reap_orphans(ctx);
-}
-
-/* A worker that dies young delays its successor, twice as long each time. */
-static void note_death(struct worker_link *link)
-{
-	if (clock_ms() - link->begun_ms >= SETTLED_MS)
-		link->backoff_ms = 0;
-	else if (link->backoff_ms == 0)
-		link->backoff_ms = BACKOFF_MIN_MS;
-	else if (link->backoff_ms < BACKOFF_MAX_MS / 2)
-		link->backoff_ms *= 2;
-	else
-		link->backoff_ms = BACKOFF_MAX_MS;
-	link->not_before_ms = clock_ms() + link->backoff_ms;
+	reap_orphans(link->pid);
 }
 
 /* Ends the worker, whatever it does, and returns its wait status. */
@@ -126,12 +86,13 @@ static int bring_down(struct worker_link *link, int grace_ms)
 	event_del(link->limit);
 	cleanup_fd(&link->sock);
 	link->state = LINK_DOWN;
+	link->warm = (struct frame_warm){.bare = 0};
 	if (link->pid == 0)
 		return 0;
-	status = reap(link->pid, grace_ms);
+	status = reap_child(link->pid, grace_ms);
 	link->pid = 0;
 	if (link->child != NULL)
-		reap_orphans(link);
+		reap_orphans(0);
 	return status;
 }
 
@@ -154,13 +115,15 @@ static void lose(struct worker_link *link, int grace_ms, int error)
 	uint64_t run_id = link->run_id;
 	int status = bring_down(link, grace_ms);
 
-	note_death(link);
+	backoff_note_death(&link->backoff, clock_ms());
 	log_event(LOG_ERROR, "worker.lost", LOG_ERRNO("errno", error),
 		  LOG_I64("exit", WIFEXITED(status) ? WEXITSTATUS(status) : -1),
 		  LOG_I64("signal", WIFSIGNALED(status) ? WTERMSIG(status) : 0),
-		  LOG_U64("backoff_ms", link->backoff_ms));
+		  LOG_U64("backoff_ms", link->backoff.delay_ms));
 	if (before == LINK_STARTING)
 		give_up(link, STAGE_WORKER, error);
+	else if (before == LINK_BUSY && link->unread && !link->cancelled)
+		link->events.unread(link->ctx, run_id);
 	else if (before == LINK_BUSY)
 		link->events.ended(link->ctx, run_id, &lost);
 	/* A worker that was ready before can be so again, and the next call should not have to wait for it. */
@@ -173,7 +136,7 @@ static void end_run(struct worker_link *link, const struct outcome *outcome)
 {
 	event_del(link->limit);
 	link->state = LINK_IDLE;
-	link->backoff_ms = 0;
+	link->backoff.delay_ms = 0;
 	link->events.ended(link->ctx, link->run_id, outcome);
 	if (link->state == LINK_IDLE)
 		link->events.idle(link->ctx);
@@ -196,7 +159,7 @@ static void log_ready(const struct worker_link *link, const struct frame_ready *
 		  LOG_U64("python_major", ready->python_version >> 16),
 		  LOG_U64("python_minor", ready->python_version >> 8 & 0xff),
 		  LOG_U64("python_micro", ready->python_version & 0xff),
-		  LOG_U64("ms", clock_ms() - link->begun_ms));
+		  LOG_U64("ms", clock_ms() - link->backoff.begun_ms));
 }
 
 static int take_ready(struct worker_link *link, const struct frame *frame)
@@ -260,9 +223,31 @@ static int take_failure(struct worker_link *link, const struct frame *frame)
 	return 0;
 }
 
+/* Its counters start anew with each worker, and ours do not. */
+static int take_warm(struct worker_link *link, const struct frame_warm *warm)
+{
+	const struct frame_warm *before = &link->warm;
+	const struct warm_modules *modules = &link->spec->config->warm.modules;
+	char names[WARM_LIST_BYTES];
+
+	if (warm->started < before->started || warm->failed < before->failed ||
+	    warm->modules >> modules->n != 0)
+		return -EPROTO;
+	metrics_interpreters(link->metrics, warm->started - before->started,
+			     warm->failed - before->failed);
+	link->warm = *warm;
+	warm_modules_list(modules, warm->modules, names);
+	log_event(LOG_INFO, "warm.changed", LOG_BOOL("bare", warm->bare),
+		  LOG_SETTING("modules", names), LOG_U64("started", warm->started),
+		  LOG_U64("failed", warm->failed));
+	return 0;
+}
+
 /* What a frame means in this state. Returns 0, or a negative errno for a frame that must not come now. */
 static int take(struct worker_link *link, const struct frame *frame, const int fds[FRAME_FDS])
 {
+	if (frame->type == FRAME_WARM)
+		return take_warm(link, &frame->warm);
 	if (link->state == LINK_STARTING && frame->type == FRAME_READY)
 		return take_ready(link, frame);
 	if (link->state == LINK_STARTING && frame->type == FRAME_FAIL && frame->id == 0)
@@ -284,6 +269,12 @@ static void on_readable(evutil_socket_t sock, short what, void *ctx)
 	(void)what;
 	if (r == -EAGAIN)
 		return;
+	/* The last frame that we sent is a run, or a cancel of it behind it. What the worker said before it went, and its
+	 * end, come next. */
+	if (r == -ECONNRESET) {
+		link->unread = link->state == LINK_BUSY && !link->cancelled;
+		return;
+	}
 	if (r == 0) {
 		lose(link, LOST_GRACE_MS, ECHILD);
 		return;
@@ -312,7 +303,7 @@ static int begin(struct worker_link *link)
 		return r;
 	}
 	metrics_worker_started(link->metrics);
-	link->begun_ms = clock_ms();
+	link->backoff.begun_ms = clock_ms();
 	link->state = LINK_STARTING;
 	link->readable = event_new(link->base, link->sock, EV_READ | EV_PERSIST, on_readable, link);
 	if (link->readable == NULL || event_add(link->readable, NULL) < 0)
@@ -331,9 +322,9 @@ static void on_begin(evutil_socket_t none, short what, void *ctx)
 	(void)what;
 	if (r == 0)
 		return;
-	link->begun_ms = clock_ms();
+	link->backoff.begun_ms = clock_ms();
 	bring_down(link, 0);
-	note_death(link);
+	backoff_note_death(&link->backoff, clock_ms());
 	give_up(link, STAGE_WORKER, -r);
 }
 
@@ -373,11 +364,14 @@ int worker_link_new(struct event_base *base, const struct spawn_spec *spec, stru
 
 void worker_link_start(struct worker_link *link)
 {
-	uint64_t now = clock_ms();
-
 	if (link->state != LINK_DOWN || evtimer_pending(link->begin, NULL))
 		return;
-	arm(link->begin, now < link->not_before_ms ? link->not_before_ms - now : 0);
+	arm(link->begin, backoff_left(&link->backoff, clock_ms()));
+}
+
+const struct frame_warm *worker_link_warm(const struct worker_link *link)
+{
+	return &link->warm;
 }
 
 enum link_state worker_link_state(const struct worker_link *link)
@@ -411,6 +405,7 @@ int worker_link_run(struct worker_link *link, uint64_t run_id, const struct call
 	link->state = LINK_BUSY;
 	link->run_id = run_id;
 	link->cancelled = false;
+	link->unread = false;
 	link->output_max_bytes = request->output_max_bytes;
 	arm(link->limit, (uint64_t)request->timeout_ms + RUN_SLACK_MS);
 	return 0;

@@ -6,7 +6,8 @@
  *                                        └────DONE,FAIL─┘
  *
  * EOF, a broken frame or the watchdog while BUSY fails the running call as LOST; it is never run a second time, for it
- * may have had effects. The next worker_link_start is delayed after quick deaths (doubling from 100 ms to 5 s).
+ * may have had effects. Only when the kernel says that the worker had not even received the run, none of it was executed
+ * (UNREAD), and whoever gave it may give it again. The next worker_link_start is delayed after quick deaths (doubling from 100 ms to 5 s).
  * The supervisor believes no descriptor from the worker: seals and size are checked before anything is mapped.
  */
 #ifndef SUPERVISOR_WORKER_LINK_H
@@ -32,6 +33,9 @@ struct link_events {
 	/* The run ended; outcome is borrowed. queue_us is not filled in. Followed by idle, or by nothing when the link
 	 * went down with it (OUTCOME_LOST). */
 	void (*ended)(void *ctx, uint64_t run_id, const struct outcome *outcome);
+	/* Instead of ended, for a run that was not cancelled: the worker ended before it had received it. The link is
+	 * DOWN. */
+	void (*unread)(void *ctx, uint64_t run_id);
 };
 
 /* Makes a link that is DOWN. spec and metrics are borrowed for its life; metrics counts starts and may be NULL.
@@ -44,6 +48,9 @@ int worker_link_new(struct event_base *base, const struct spawn_spec *spec, stru
 void worker_link_start(struct worker_link *link);
 
 enum link_state worker_link_state(const struct worker_link *link);
+
+/* What is warm, as the worker said it last; all zero when it said nothing, and while there is none. Borrowed. */
+const struct frame_warm *worker_link_warm(const struct worker_link *link);
 
 /* Gives a run to an IDLE worker. request is borrowed; the worker gets copies of its descriptors. Returns 0; -EBUSY when
  * not IDLE, or the errno of a copy that cannot be made; or another negative errno, after which the link is DOWN and no

@@ -50,7 +50,9 @@ static int receive(struct trial *trial)
 
 	if (poll(&event, 1, ANSWER_TIMEOUT_MS) <= 0)
 		return -ETIMEDOUT;
-	r = frame_recv(trial->link, &trial->frame, trial->fds, FRAME_TO_SUPERVISOR);
+	do {
+		r = frame_recv(trial->link, &trial->frame, trial->fds, FRAME_TO_SUPERVISOR);
+	} while (r == -ECONNRESET);
 	return r == 0 ? -EPIPE : r;
 }
 

@@ -55,6 +55,18 @@ static bool is_number_of_fds(uint32_t kind, size_t n)
 	       (kind == REPORT_READY && n == 1);
 }
 
+/* What the other side did not hear before it died is of no matter: what it said last is. */
+static int receive(int sock, void *data, size_t len, int *fds, size_t max_fds, size_t *nfds,
+		   pid_t *sender)
+{
+	int r;
+
+	do {
+		r = packet_recv_from(sock, data, len, fds, max_fds, nfds, sender);
+	} while (r == -ECONNRESET);
+	return r;
+}
+
 int report_recv(int sock, struct report *report, struct report_beside *beside)
 {
 	size_t n = 0;
@@ -62,8 +74,7 @@ int report_recv(int sock, struct report *report, struct report_beside *beside)
 
 	for (size_t i = 0; i < NAMESPACES; i++)
 		beside->fds[i] = -1;
-	r = packet_recv_from(sock, report, sizeof(*report), beside->fds, NAMESPACES, &n,
-			     &beside->sender);
+	r = receive(sock, report, sizeof(*report), beside->fds, NAMESPACES, &n, &beside->sender);
 	if (r != 1 || is_number_of_fds(report->kind, n))
 		return r;
 	while (n)
@@ -87,12 +98,13 @@ int report_adopt(int sock, pid_t pid)
 
 int report_take(int sock, struct order *order, int fds[GIVE_ALL_FDS])
 {
+	pid_t sender;
 	size_t n = 0;
 	int r;
 
 	for (size_t i = 0; i < GIVE_ALL_FDS; i++)
 		fds[i] = -1;
-	r = packet_recv(sock, order, sizeof(*order), fds, GIVE_ALL_FDS, &n);
+	r = receive(sock, order, sizeof(*order), fds, GIVE_ALL_FDS, &n, &sender);
 	if (r != 1 || n == (order->kind == ORDER_START ? GIVE_FDS : 0) ||
 	    (order->kind == ORDER_START && n == GIVE_ALL_FDS))
 		return r;

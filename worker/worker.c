@@ -222,7 +222,8 @@ static void on_link(struct worker *worker)
 	struct frame frame;
 	int r = frame_recv(worker->link, &frame, fds, FRAME_TO_WORKER);
 
-	if (r == -EAGAIN)
+	/* An answer that the supervisor did not hear before it went: its end comes next. */
+	if (r == -EAGAIN || r == -ECONNRESET)
 		return;
 	if (r <= 0) {
 		leave(worker, r < 0);

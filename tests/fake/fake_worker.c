@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,6 +135,32 @@ static void start_deaf(void)
 	shutdown(LINK, SHUT_RD);
 	start_ready();
 	hang();
+}
+
+static void send_warm(uint32_t bare, uint32_t modules, uint32_t started, uint32_t failed)
+{
+	struct frame frame;
+
+	frame_init(&frame, FRAME_WARM, 0);
+	frame.warm = (struct frame_warm){bare, modules, started, failed};
+	send_or_die(&frame, NULL);
+}
+
+static void start_warm(void)
+{
+	start_ready();
+	send_warm(1, 0, 1, 0);
+}
+
+/* Dies as soon as something was sent to it, with a last word. */
+static void start_unread(void)
+{
+	struct pollfd sent = {.fd = LINK, .events = POLLIN};
+
+	start_ready();
+	poll(&sent, 1, -1);
+	send_warm(0, 0, 7, 0);
+	_exit(3);
 }
 
 /*** At a run ***/
@@ -267,6 +294,26 @@ static void run_wait(const struct run *run)
 	send_or_die(&frame, fds);
 }
 
+static void run_warm(const struct run *run)
+{
+	if (run->id == 13)
+		raise(SIGKILL);
+	send_warm(0, 5, 2, 1);
+	run_echo(run);
+}
+
+static void run_warm_falls(const struct run *run)
+{
+	send_warm(1, 0, 0, 0);
+	run_echo(run);
+}
+
+static void run_warm_unknown(const struct run *run)
+{
+	send_warm(1, UINT32_C(1) << 31, 1, 0);
+	run_echo(run);
+}
+
 /* Long enough for other calls to come in meanwhile. */
 static void run_slow(const struct run *run)
 {
@@ -309,6 +356,10 @@ static const struct mode {
 } modes[] = {
 	{"ready", start_ready, run_echo},
 	{"uses", start_ready, run_uses},
+	{"warm", start_warm, run_warm},
+	{"warm-falls", start_warm, run_warm_falls},
+	{"warm-unknown", start_warm, run_warm_unknown},
+	{"unread", start_unread, NULL},
 	{"die-at-start", start_die, NULL},
 	{"hang-at-start", start_hang, NULL},
 	{"garbage-at-start", start_garbage, NULL},

@@ -121,6 +121,7 @@ def test_the_log_tells_how_a_call_ended():
         s.exec("import time; time.sleep(9)", timeout_s=1)
         tool_error(s.exec(""), "code")
         equal([e["limit"] for e in events(s, "exec.done")], ["none", "wall_time"])
+        check({e["start"] for e in events(s, "exec.done")} <= {"cold", "warm", "preloaded"}, "start", s.stderr())
         for event in events(s, "exec.done"):
             within(int(event["peak_kib"]), 1000, 262144)
         equal([(e["level"], e["errno"]) for e in events(s, "exec.refused")], [("info", "EINVAL")])

@@ -194,7 +194,7 @@ BROKEN = [
     ("run_that_says_one", lambda: (pack(RUN, 1, 1, good()[16:]), fds(1))),
     ("run_that_says_three", lambda: (pack(RUN, 1, 3, good()[16:]), fds(3))),
     ("run_0", lambda: (good(ident=0), fds(2))), ("no_time", lambda: (good(deadline_ms=0), fds(2))),
-    ("unused_word", lambda: (changed(good(), 28, 1), fds(2))), ("unused_tail", lambda: (changed(good(), SIZE - 1, 1),
+    ("unused_word", lambda: (changed(good(), 32, 1), fds(2))), ("unused_tail", lambda: (changed(good(), SIZE - 1, 1),
                                                                                         fds(2))),
     ("cancel_0", lambda: (pack(CANCEL, 0, 0), [])), ("cancel_with_body", lambda: (pack(CANCEL, 1, 0, b"\0\1"), [])),
     ("cancel_with_a_descriptor", lambda: (pack(CANCEL, 1, 0), fds(1))),

@@ -33,6 +33,13 @@ def test_the_text_after_some_use():
     equal(value_of(series, "mcp_exec_cpu_seconds_total"), 0.493824)
     equal(value_of(series, "mcp_exec_http_responses_total", code="other"), 1.0)
     equal(value_of(series, "mcp_exec_queue_limit"), 64.0)
+    equal([value_of(series, "mcp_exec_run_starts_total", start=start) for start in ("cold", "warm", "preloaded")],
+          [1.0, 3.0, 0.0])
+    equal([value_of(series, "mcp_exec_warm_interpreters", kind=kind) for kind in ("bare", "preloaded")], [1.0, 1.0])
+    equal([value_of(series, "mcp_exec_warm_modules", module=name) for name in ("numpy", "pandas", "matplotlib")],
+          [0.0, 1.0, 0.0])
+    equal(value_of(series, "mcp_exec_interpreter_starts_total"), 2.0)
+    equal(value_of(series, "mcp_exec_interpreter_failures_total"), 1.0)
     infos = [labels for name, labels in series if name == "mcp_exec_build_info"]
     equal([[label for label, _ in labels] for labels in infos], [["build", "version"]])
     for name in {name for name, _ in series}:

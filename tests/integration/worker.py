@@ -132,6 +132,41 @@ def test_killed_while_idle():
         equal(zombies_of(s.pid), [])
 
 
+def test_killed_before_it_reads_a_call():
+    """Nothing of it was executed, so it goes to the next worker, and nobody is told."""
+    with server() as s:
+        prints(s, "before")
+        first = s.worker()
+        os.kill(first, signal.SIGSTOP)
+        call_id = s.start_exec("print('once')")
+        # It is answered after the call was given away, which lies in the socket now.
+        equal(s.request("ping")["result"], {})
+        os.kill(first, signal.SIGKILL)
+        result = s.answer(call_id, 12)["result"]
+        equal(result["isError"], False, str(result)[:300])
+        equal(result["structuredContent"]["stdout"], "once\n")
+        check(s.worker() != first, "no new worker")
+        contains(s.stderr().decode(), " event=exec.again id=2 errno=ECONNRESET")
+        prints(s, "next")
+        s.silence(0.1)
+        equal(zombies_of(s.pid), [])
+
+
+def test_cancelled_before_the_worker_reads_it():
+    with server() as s:
+        prints(s, "before")
+        worker = s.worker()
+        os.kill(worker, signal.SIGSTOP)
+        name = unique()
+        call_id = s.start_exec(named_program(name))
+        s.cancel(call_id)
+        equal(s.request("ping")["result"], {})
+        os.kill(worker, signal.SIGKILL)
+        prints(s, "next")
+        equal(named(name), [], "a cancelled call was given to the next worker:")
+        equal(s.inbox, [])
+
+
 def test_killed_before_the_first_call():
     with server() as s:
         os.kill(s.worker(), signal.SIGKILL)

@@ -38,7 +38,8 @@ static void test_moves_are_those_of_the_diagram(void **state)
 	static const bool allowed[4][4] = {
 		[CALL_QUEUED] =
 			{[CALL_RUNNING] = true, [CALL_ANSWERED] = true, [CALL_CANCELLED] = true},
-		[CALL_RUNNING] = {[CALL_ANSWERED] = true, [CALL_CANCELLED] = true},
+		[CALL_RUNNING] =
+			{[CALL_QUEUED] = true, [CALL_ANSWERED] = true, [CALL_CANCELLED] = true},
 	};
 
 	(void)state;

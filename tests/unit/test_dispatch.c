@@ -89,6 +89,15 @@ static void wait_answers(struct bench *bench, int n)
 	assert_int_equal(bench->answers, n);
 }
 
+static void wait_ready(struct bench *bench)
+{
+	uint64_t until = clock_ms() + WAIT_MS;
+
+	while (!dispatch_has_stood(bench->dispatch) && clock_ms() < until)
+		event_base_loop(bench->base, EVLOOP_NONBLOCK);
+	assert_true(dispatch_has_stood(bench->dispatch));
+}
+
 static struct call *submit(struct bench *bench, const char *program)
 {
 	struct call *call = call_new();
@@ -227,6 +236,59 @@ static void test_a_run_that_no_worker_takes_is_tried_twice(void **state)
 	bench_clear(&bench);
 }
 
+static void test_a_run_that_no_worker_received_is_given_to_the_next(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	bench_init(&bench, "unread", 8);
+	wait_ready(&bench);
+	bench.config.python = "ready";
+	submit(&bench, "a");
+	submit(&bench, "b");
+	wait_answers(&bench, 2);
+	assert_string_equal(bench.programs, "ab");
+	assert_counted(&bench, METRICS_OK, 2, 2);
+	assert_int_equal(bench.metrics.worker_starts, 2);
+	bench_clear(&bench);
+}
+
+static void test_a_run_that_two_workers_never_received_is_answered(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	bench_init(&bench, "unread", 8);
+	submit(&bench, "a");
+	wait_answers(&bench, 1);
+	assert_int_equal(bench.kinds[0], OUTCOME_FAILED);
+	assert_int_equal(bench.stage, STAGE_WORKER);
+	assert_int_equal(bench.error, ECONNRESET);
+	assert_int_equal(bench.metrics.worker_starts, 2);
+	assert_int_equal(dispatch_pending(bench.dispatch), 0);
+	bench_clear(&bench);
+}
+
+static void test_a_cancelled_run_that_no_worker_received_is_given_to_none(void **state)
+{
+	struct bench bench;
+	struct call *first;
+
+	(void)state;
+	bench_init(&bench, "unread", 8);
+	wait_ready(&bench);
+	first = submit(&bench, "a");
+	assert_int_equal(first->state, CALL_RUNNING);
+	bench.config.python = "ready";
+	dispatch_cancel(bench.dispatch, first);
+	call_free(first);
+	submit(&bench, "b");
+	wait_answers(&bench, 1);
+	assert_string_equal(bench.programs, "b");
+	assert_counted(&bench, METRICS_CANCELLED, 1, 2);
+	bench_clear(&bench);
+}
+
 static void test_a_cancelled_queued_call_is_never_answered(void **state)
 {
 	struct bench bench;
@@ -307,6 +369,9 @@ int main(void)
 		cmocka_unit_test(test_a_lost_run_is_not_run_again),
 		cmocka_unit_test(test_without_a_sandbox_all_that_wait_are_answered),
 		cmocka_unit_test(test_a_run_that_no_worker_takes_is_tried_twice),
+		cmocka_unit_test(test_a_run_that_no_worker_received_is_given_to_the_next),
+		cmocka_unit_test(test_a_run_that_two_workers_never_received_is_answered),
+		cmocka_unit_test(test_a_cancelled_run_that_no_worker_received_is_given_to_none),
 		cmocka_unit_test(test_a_cancelled_queued_call_is_never_answered),
 		cmocka_unit_test(test_a_cancelled_run_is_never_answered_and_the_next_one_starts),
 		cmocka_unit_test(test_a_hold_keeps_the_next_call_waiting),

@@ -279,6 +279,7 @@ static void test_meta_has_usage_and_layers(void **state)
 
 	(void)state;
 	outcome.done.layers &= ~(uint32_t)LAYER_PROC;
+	outcome.done.flags |= FRAME_FORKED | FRAME_PRELOADED;
 	result = result_of(&outcome, true);
 	meta = rpc_get(rpc_get(result, "_meta"), "io.github.mcp-exec/run");
 	assert_int_equal(rpc_get(meta, "cpu_ms")->valueint, 12);
@@ -287,6 +288,7 @@ static void test_meta_has_usage_and_layers(void **state)
 	assert_int_equal(cJSON_GetArraySize(rpc_get(meta, "layers")), LAYER_COUNT - 1);
 	assert_int_equal(cJSON_GetArraySize(rpc_get(meta, "degraded")), 1);
 	assert_string_equal(rpc_get(meta, "degraded")->child->valuestring, "proc");
+	assert_string_equal(rpc_get(meta, "start")->valuestring, "preloaded");
 	cJSON_Delete(result);
 }
 

@@ -229,7 +229,7 @@ static void test_tells_the_end_of_the_stream(void **state)
 	assert_int_equal(fds[0], -1);
 }
 
-/* The peer sent its last frame and left without reading ours. */
+/* The peer sent its last frame and left without reading ours: the kernel says so first. */
 static void test_gets_the_last_frame_of_a_peer_that_left_something_unread(void **state)
 {
 	struct wire *wire = *state;
@@ -239,9 +239,34 @@ static void test_gets_the_last_frame_of_a_peer_that_left_something_unread(void *
 	assert_int_equal(frame_send(wire->near, &cancel, NULL), 0);
 	assert_int_equal(frame_send(wire->far, &fail, NULL), 0);
 	cleanup_fd(&wire->far);
+	assert_int_equal(frame_recv(wire->near, &in, fds, FRAME_TO_SUPERVISOR), -ECONNRESET);
 	assert_int_equal(frame_recv(wire->near, &in, fds, FRAME_TO_SUPERVISOR), 1);
 	assert_int_equal(in.type, FRAME_FAIL);
 	assert_int_equal(frame_recv(wire->near, &in, fds, FRAME_TO_SUPERVISOR), 0);
+}
+
+/* However many were read: the last one was not. */
+static void test_a_peer_that_read_everything_resets_nothing(void **state)
+{
+	struct frame cancel = frame_good(FRAME_CANCEL), in;
+	int fds[FRAME_FDS];
+
+	for (int unread = 0; unread < 2; unread++) {
+		int pair[2];
+
+		(void)state;
+		assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+		for (int i = 0; i < 3; i++)
+			assert_int_equal(frame_send(pair[0], &cancel, NULL), 0);
+		for (int i = unread; i < 3; i++)
+			assert_int_equal(frame_recv(pair[1], &in, fds, FRAME_TO_WORKER), 1);
+		close(pair[1]);
+		if (unread)
+			assert_int_equal(frame_recv(pair[0], &in, fds, FRAME_TO_SUPERVISOR),
+					 -ECONNRESET);
+		assert_int_equal(frame_recv(pair[0], &in, fds, FRAME_TO_SUPERVISOR), 0);
+		close(pair[0]);
+	}
 }
 
 static void test_send_says_epipe_and_closes_when_the_peer_is_gone(void **state)
@@ -308,6 +333,7 @@ int main(void)
 		wire_test(test_hands_on_what_is_no_blob_for_blob_check_to_refuse),
 		wire_test(test_tells_the_end_of_the_stream),
 		wire_test(test_gets_the_last_frame_of_a_peer_that_left_something_unread),
+		wire_test(test_a_peer_that_read_everything_resets_nothing),
 		wire_test(test_send_says_epipe_and_closes_when_the_peer_is_gone),
 		wire_test(test_send_never_blocks_and_closes_when_the_socket_is_full),
 		wire_test(test_send_refuses_a_count_it_cannot_have_and_closes),

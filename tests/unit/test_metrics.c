@@ -83,6 +83,13 @@ static void test_everything_is_there_from_the_start(void **state)
 		"\nmcp_exec_output_truncated_total 0\n",
 		"\nmcp_exec_invalid_calls_total 0\n",
 		"\nmcp_exec_worker_starts_total 0\n",
+		("mcp_exec_run_starts_total{start=\"cold\"} 0\n"
+		 "mcp_exec_run_starts_total{start=\"warm\"} 0\n"
+		 "mcp_exec_run_starts_total{start=\"preloaded\"} 0\n#"),
+		("mcp_exec_warm_interpreters{kind=\"bare\"} 0\n"
+		 "mcp_exec_warm_interpreters{kind=\"preloaded\"} 0\n#"),
+		"\nmcp_exec_interpreter_starts_total 0\n",
+		"\nmcp_exec_interpreter_failures_total 0\n",
 		"mcp_exec_http_responses_total{code=\"200\"} 0\n",
 		("mcp_exec_http_responses_total{code=\"505\"} 0\n"
 		 "mcp_exec_http_responses_total{code=\"other\"} 0\n#"),
@@ -274,6 +281,47 @@ static void test_what_is_so_now_is_told(void **state)
 	assert_text(&metrics, &now, "\nmcp_exec_invalid_calls_total 2\n");
 }
 
+static void test_programs_count_by_what_they_were_started_from(void **state)
+{
+	struct metrics metrics = {.started_s = 0};
+	struct outcome outcome = done(5);
+
+	(void)state;
+	metrics_run(&metrics, &outcome);
+	outcome.done.flags = FRAME_FORKED;
+	metrics_run(&metrics, &outcome);
+	metrics_cancelled(&metrics, 1, &outcome);
+	outcome.done.flags = FRAME_FORKED | FRAME_PRELOADED;
+	outcome.done.wall_us = 0; /* cancelled before it had started */
+	metrics_cancelled(&metrics, 1, &outcome);
+	assert_text(&metrics, &nothing,
+		    "mcp_exec_run_starts_total{start=\"cold\"} 1\n"
+		    "mcp_exec_run_starts_total{start=\"warm\"} 2\n"
+		    "mcp_exec_run_starts_total{start=\"preloaded\"} 0\n");
+}
+
+static void test_what_is_warm_is_told(void **state)
+{
+	struct metrics metrics = {.started_s = 0};
+	struct warm_modules modules;
+	struct metrics_now now = {.warm = {.bare = 1, .modules = 9}, .modules = &modules};
+
+	(void)state;
+	assert_int_equal(warm_modules_read(&modules, "scipy.stats", NULL), 0);
+	metrics_interpreters(&metrics, 3, 1);
+	metrics_interpreters(&metrics, 2, 0);
+	assert_text(&metrics, &now,
+		    "mcp_exec_warm_interpreters{kind=\"bare\"} 1\n"
+		    "mcp_exec_warm_interpreters{kind=\"preloaded\"} 1\n");
+	assert_text(&metrics, &now,
+		    "mcp_exec_warm_modules{module=\"numpy\"} 1\n"
+		    "mcp_exec_warm_modules{module=\"pandas\"} 0\n"
+		    "mcp_exec_warm_modules{module=\"matplotlib\"} 0\n"
+		    "mcp_exec_warm_modules{module=\"scipy.stats\"} 1\n#");
+	assert_text(&metrics, &now, "\nmcp_exec_interpreter_starts_total 5\n");
+	assert_text(&metrics, &now, "\nmcp_exec_interpreter_failures_total 1\n");
+}
+
 static void test_without_metrics_nothing_is_counted(void **state)
 {
 	const struct outcome outcome = done(1);
@@ -283,6 +331,7 @@ static void test_without_metrics_nothing_is_counted(void **state)
 	metrics_cancelled(NULL, 1, &outcome);
 	metrics_refused(NULL);
 	metrics_worker_started(NULL);
+	metrics_interpreters(NULL, 1, 1);
 	metrics_http(NULL, 200);
 }
 
@@ -295,15 +344,20 @@ static int print_text(void)
 				     done(UINT64_C(1) << 40),
 				     {.kind = OUTCOME_BUSY},
 				     {.kind = OUTCOME_LOST}};
-	const struct metrics_now now = {
-		.queue_depth = 3, .queue_limit = 64, .running = true, .worker_up = true};
+	struct warm_modules modules;
+	const struct metrics_now now = {.queue_depth = 3,
+					.queue_limit = 64,
+					.running = true,
+					.worker_up = true,
+					.warm = {.bare = 1, .modules = 2},
+					.modules = &modules};
 	struct metrics metrics = {.started_s = 1767225600};
 	struct buf text = BUF_INIT;
 
 	for (size_t i = 0; i < sizeof(outcomes) / sizeof(outcomes[0]); i++) {
 		outcomes[i].queue_us = i * 70000;
 		outcomes[i].done.cpu_us = 123456;
-		outcomes[i].done.flags = i == 1 ? FRAME_STDOUT_CUT : 0;
+		outcomes[i].done.flags = i == 1 ? FRAME_STDOUT_CUT : FRAME_FORKED;
 		metrics_run(&metrics, &outcomes[i]);
 	}
 	metrics_cancelled(&metrics, 1500000, NULL);
@@ -311,6 +365,9 @@ static int print_text(void)
 	metrics_worker_started(&metrics);
 	metrics_http(&metrics, 200);
 	metrics_http(&metrics, 599);
+	metrics_interpreters(&metrics, 2, 1);
+	if (warm_modules_read(&modules, "", NULL))
+		return 1;
 	metrics_text(&text, &metrics, &now);
 	if (text.error || fwrite(text.data, 1, text.len, stdout) != text.len)
 		return 1;
@@ -329,6 +386,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_a_cancelled_call_is_nothing_else),
 		cmocka_unit_test(test_responses_count_by_their_status),
 		cmocka_unit_test(test_what_is_so_now_is_told),
+		cmocka_unit_test(test_programs_count_by_what_they_were_started_from),
+		cmocka_unit_test(test_what_is_warm_is_told),
 		cmocka_unit_test(test_without_metrics_nothing_is_counted),
 	};
 

@@ -112,6 +112,24 @@ static void test_no_other_report_may_bring_a_descriptor(void **state)
 	assert_int_equal(fd_count(), before);
 }
 
+/* One that left what it was given unread, as an init does that dies early. */
+static void test_the_last_report_of_one_that_heard_nothing_is_received(void **state)
+{
+	const int fds[GIVE_FDS] = {0};
+	struct report report = {.kind = REPORT_ENDED};
+	int pair[2], listener;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	assert_int_equal(report_give(pair[0], fds), 0);
+	assert_int_equal(report_send(pair[1], &report), 0);
+	close(pair[1]);
+	assert_int_equal(report_recv(pair[0], &report, &listener), 1);
+	assert_int_equal(report.kind, REPORT_ENDED);
+	assert_int_equal(report_recv(pair[0], &report, &listener), 0);
+	close(pair[0]);
+}
+
 /* A child under the noting filter. */
 struct child {
 	pid_t pid;
@@ -284,6 +302,7 @@ int main(void)
 		cmocka_unit_test(test_no_more_are_received_than_there_is_room_for),
 		cmocka_unit_test(test_ready_comes_without_a_listener_that_cannot_be_sent),
 		cmocka_unit_test(test_no_other_report_may_bring_a_descriptor),
+		cmocka_unit_test(test_the_last_report_of_one_that_heard_nothing_is_received),
 		cmocka_unit_test(test_every_call_gets_the_errno_of_the_table),
 		cmocka_unit_test(test_a_flood_is_answered_late_and_its_end_is_immediate),
 		cmocka_unit_test(test_the_answer_to_one_that_was_killed_meanwhile_harms_nothing),

@@ -174,6 +174,24 @@ static void test_names_signals(void **state)
 		assert_non_null(name_of(number));
 }
 
+static void test_tells_what_a_run_was_started_from(void **state)
+{
+	static const struct {
+		uint32_t flags;
+		const char *name;
+	} rows[] = {{0, "cold"},
+		    {FRAME_NOTING | FRAME_TIMED_OUT, "cold"},
+		    {FRAME_FORKED, "warm"},
+		    {FRAME_FORKED | FRAME_PRELOADED | FRAME_NOTING, "preloaded"}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct outcome outcome = {.done = {.flags = rows[i].flags}};
+
+		assert_string_equal(outcome_start_name(outcome_start(&outcome)), rows[i].name);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -183,6 +201,7 @@ int main(void)
 		cmocka_unit_test(test_a_program_that_ended_well_met_no_limit_but_output),
 		cmocka_unit_test(test_the_first_limit_wins),
 		cmocka_unit_test(test_names_signals),
+		cmocka_unit_test(test_tells_what_a_run_was_started_from),
 	};
 
 	return cmocka_run_group_tests_name("outcome", tests, NULL, NULL);

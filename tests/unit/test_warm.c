@@ -124,6 +124,32 @@ static void test_finds_what_an_import_may_want(void **state)
 	assert_int_equal(warm_modules_match(&modules, "numpyx", 5), 1 << 0);
 }
 
+static void test_lists_names(void **state)
+{
+	struct warm_modules modules;
+	char list[WARM_LIST_BYTES], many[2 * WARM_NAME_BYTES + 2];
+
+	(void)state;
+	assert_int_equal(warm_modules_read(&modules, "a.b", NULL), 0);
+	warm_modules_list(&modules, 0, list);
+	assert_string_equal(list, "none");
+	warm_modules_list(&modules, 1 << 1, list);
+	assert_string_equal(list, "pandas");
+	warm_modules_list(&modules, 1 << 0 | 1 << 2 | 1 << 3, list);
+	assert_string_equal(list, "numpy,matplotlib,a.b");
+	memset(many, 'a', sizeof(many));
+	many[WARM_NAME_BYTES - 1] = ',';
+	many[WARM_NAME_BYTES] = 'b';
+	many[2 * WARM_NAME_BYTES - 1] = '\0';
+	assert_int_equal(warm_modules_read(&modules, many, NULL), 0);
+	/* Both fit; with a third one that does not, it is told. */
+	warm_modules_list(&modules, 3 << 3, list);
+	assert_string_equal(list, many);
+	memcpy(modules.at[0].name, modules.at[3].name, WARM_NAME_BYTES);
+	warm_modules_list(&modules, 1 | 3 << 3, list);
+	assert_string_equal(list + 2 * WARM_NAME_BYTES - 1, ",...");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -132,6 +158,7 @@ int main(void)
 		cmocka_unit_test(test_a_known_name_keeps_what_it_imports),
 		cmocka_unit_test(test_refuses_what_is_no_name),
 		cmocka_unit_test(test_is_bounded),
+		cmocka_unit_test(test_lists_names),
 		cmocka_unit_test(test_finds_what_an_import_may_want),
 	};
 
