@@ -53,7 +53,7 @@ static struct place *build(struct pool *pool, enum place_kind kind, struct prist
 	*place = (struct place){.kind = kind, .below = below, .since_us = clock_us()};
 	if (below)
 		below->users++;
-	sandbox_clear(&place->sandbox);
+	sandbox_init(&place->sandbox);
 	if (sandbox_spawn(&place->sandbox, pool->inside, &purpose) < 0)
 		log_failure(place);
 	pool->parked[kind] = place;
@@ -337,7 +337,7 @@ void pool_clear(struct pool *pool)
 
 	for (size_t i = 0; i < POOL_PLACES; i++)
 		if (pool->places[i])
-			sandbox_kill(&pool->places[i]->sandbox);
+			discard(pool, pool->places[i]);
 	lines_end(pool);
 	while ((pid = wait4(-1, NULL, 0, &usage)) > 0 || (pid < 0 && errno == EINTR))
 		if (pid > 0)

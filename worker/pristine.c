@@ -34,7 +34,7 @@ int pristine_start(struct pristine *pristine, const struct inside *inside,
 				      .table = table,
 				      .modules = modules,
 				      .since_us = now_us};
-	sandbox_clear(&pristine->sandbox);
+	sandbox_init(&pristine->sandbox);
 	r = sandbox_spawn(&pristine->sandbox, inside, &purpose);
 	pristine->state = r < 0 ? PRISTINE_GONE : PRISTINE_BUILDING;
 	return r;

@@ -267,6 +267,5 @@ void run_clear(struct run *run)
 	capture_clear(&run->capture);
 	cleanup_fd(&run->program);
 	cleanup_fd(&run->stdin_blob);
-	run->place = NULL;
-	run->id = 0;
+	*run = (struct run){.capture = run->capture, .program = -1, .stdin_blob = -1};
 }

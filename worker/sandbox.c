@@ -46,7 +46,7 @@ static void begin_end(struct sandbox *sandbox)
 		move_to(sandbox, SANDBOX_ENDING);
 }
 
-static void make_blank(struct sandbox *sandbox)
+void sandbox_init(struct sandbox *sandbox)
 {
 	memset(sandbox, 0, sizeof(*sandbox));
 	sandbox->sock = -1;
@@ -78,7 +78,6 @@ int sandbox_spawn(struct sandbox *sandbox, const struct inside *inside,
 	pid_t pid;
 	int r;
 
-	make_blank(sandbox);
 	sandbox->by_copy = purpose->above;
 	if ((r = make_pair(pair)) < 0) {
 		note_failure(sandbox, STAGE_FORK, -r);
@@ -313,5 +312,5 @@ void sandbox_clear(struct sandbox *sandbox)
 	cleanup_fd(&sandbox->gate);
 	sandbox_close_namespaces(sandbox);
 	notify_clear(&sandbox->notify);
-	make_blank(sandbox);
+	sandbox_init(sandbox);
 }

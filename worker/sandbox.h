@@ -49,7 +49,10 @@ struct sandbox {
 	struct notify notify; /* what its filter refused */
 };
 
-/* Starts building one for this purpose; sandbox must be REAPED and hold no descriptor, as after sandbox_clear.
+/* Makes it blank: REAPED, and without a descriptor. */
+void sandbox_init(struct sandbox *sandbox);
+
+/* Starts building one for this purpose; sandbox must be as after sandbox_init.
  * Returns 0; or a negative errno, and failed_stage says what failed. */
 int sandbox_spawn(struct sandbox *sandbox, const struct inside *inside,
 		  const struct purpose *purpose);
@@ -90,7 +93,7 @@ void sandbox_kill(struct sandbox *sandbox);
 /* Tells it that the worker waited for this pid, and what it had used (wait4(-1, …)). */
 void sandbox_reaped(struct sandbox *sandbox, pid_t pid, const struct rusage *usage);
 
-/* Closes what is left of a REAPED one, whose descriptors are -1 when it has none, and makes it blank. */
+/* Closes what is left of it, and makes it blank. */
 void sandbox_clear(struct sandbox *sandbox);
 
 #endif
