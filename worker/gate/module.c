@@ -14,6 +14,7 @@
 
 #include "worker/gate/ending.h"
 #include "worker/gate/enter.h"
+#include "worker/gate/preload.h"
 #include "worker/gate/program.h"
 #include "worker/gate/python.h"
 
@@ -33,6 +34,7 @@ static _Noreturn void become_program(void)
 
 	PyOS_AfterFork_Child();
 	PySys_SetObject("stderr", gate.error_stream);
+	preload_refresh();
 	if (enter_wait(gate.enter, &report) < 0)
 		_exit(1);
 	program_run(gate.path, report);
@@ -96,14 +98,15 @@ static int remember_path(PyObject *globals)
 }
 
 /* All but the door, which can only be placed when nothing is said on stderr any more. */
-static int prepare_copies(PyObject *globals)
+static int prepare_copies(PyObject *globals, uint32_t *loaded)
 {
 	PyObject *fresh = PyDict_Copy(globals);
 	int r = -1;
 
 	gate.error_stream = PySys_GetObject("stderr");
 	Py_IncRef(gate.error_stream);
-	if (fresh && remember_path(globals) == 0 && ending_prepare() == 0) {
+	if (fresh && remember_path(globals) == 0 && ending_prepare() == 0 &&
+	    preload_start(enter_modules(gate.enter), globals, loaded) == 0) {
 		PyDict_Clear(globals);
 		r = PyDict_Update(globals, fresh);
 	}
@@ -117,6 +120,8 @@ PyObject *PyInit_gate(void)
 {
 	static struct python_module module = {.references = 1, .name = "gate"};
 
+	uint32_t loaded;
+
 	gate.enter = enter_open(CONTROL, PLAN);
 	if (!gate.enter)
 		_exit(1);
@@ -124,12 +129,13 @@ PyObject *PyInit_gate(void)
 		enter_ready(gate.enter, 0, ENOTSUP);
 		_exit(0);
 	}
-	if (prepare_copies(PyEval_GetGlobals()) < 0 || place_door() < 0 || ending_freeze() < 0) {
+	if (prepare_copies(PyEval_GetGlobals(), &loaded) < 0 || place_door() < 0 ||
+	    ending_freeze() < 0) {
 		PySys_SetObject("stderr", gate.error_stream);
 		PyErr_Print();
 		_exit(1);
 	}
-	if (enter_ready(gate.enter, 0, 0) < 0)
+	if (enter_ready(gate.enter, loaded, 0) < 0)
 		_exit(1);
 	return PyModuleDef_Init(&module);
 }

@@ -83,6 +83,9 @@ void PyErr_WriteUnraisable(PyObject *);
 
 PyObject *PyRun_FileExFlags(FILE *, const char *, int, PyObject *, PyObject *, int, void *);
 PyObject *PyEval_GetGlobals(void);
+PyObject *PyEval_GetBuiltins(void);
+PyObject *PyEval_EvalCode(PyObject *, PyObject *, PyObject *);
+PyObject *Py_CompileString(const char *, const char *, int);
 
 PyObject *PyImport_ImportModule(const char *);
 PyObject *PyImport_AddModule(const char *);
@@ -103,16 +106,21 @@ int PyFile_WriteObject(PyObject *, PyObject *, int);
 int PyObject_Print(PyObject *, FILE *, int);
 
 PyObject *PyObject_CallFunction(PyObject *, const char *, ...);
+PyObject *PyObject_CallFunctionObjArgs(PyObject *, ...);
 PyObject *PyObject_CallMethod(PyObject *, const char *, const char *, ...);
 PyObject *PyObject_GetAttrString(PyObject *, const char *);
+int PyObject_SetAttrString(PyObject *, const char *, PyObject *);
 int PyObject_HasAttrString(PyObject *, const char *);
 int PyObject_IsTrue(PyObject *);
 PyObject *PyObject_Type(PyObject *);
 
+PyObject *PyDict_New(void);
 PyObject *PyDict_Copy(PyObject *);
 void PyDict_Clear(PyObject *);
 int PyDict_Update(PyObject *, PyObject *);
+PyObject *PyDict_GetItem(PyObject *, PyObject *);
 PyObject *PyDict_GetItemString(PyObject *, const char *);
+int PyDict_SetItemString(PyObject *, const char *, PyObject *);
 int PyDict_DelItemString(PyObject *, const char *);
 PyObject *PyList_New(ssize_t);
 ssize_t PyList_Size(PyObject *);
