@@ -14,84 +14,23 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "worker/gate/collector.h"
 #include "worker/gate/objects.h"
 #include "worker/gate/python.h"
 
-enum {
-	STATUS_FLUSH_FAILED = 120,
-	/* Of the program alone, in the middle generation: about half a million objects. The list of more would take a
-	 * lot of the memory that a run may have. */
-	MANY_COLLECTIONS = 64,
-	MANY_OBJECTS = 200000,
-};
+enum { STATUS_FLUSH_FAILED = 120 };
 
 static struct {
-	PyObject *gc, *threads_count, *sentinel;
-	long collections;
+	PyObject *count_threads, *sentinel;
 } ending;
-
-/* A number from a call of object.method(), -1 without an exception if there is none. */
-static long number_of(PyObject *object, const char *method)
-{
-	PyObject *result = PyObject_CallMethod(object, method, NULL);
-	long number = result ? PyLong_AsLong(result) : -1;
-
-	Py_DecRef(result);
-	PyErr_Clear();
-	return number;
-}
-
-static long collections(void)
-{
-	PyObject *stats = PyObject_CallMethod(ending.gc, "get_stats", NULL);
-	PyObject *middle = stats ? PyList_GetItem(stats, 1) : NULL;
-	PyObject *number = middle ? PyDict_GetItemString(middle, "collections") : NULL;
-	long n = number ? PyLong_AsLong(number) : -1;
-
-	Py_DecRef(stats);
-	PyErr_Clear();
-	return n;
-}
-
-static PyObject *module_attribute(const char *name, const char *attribute)
-{
-	PyObject *module = PyImport_ImportModule(name);
-	PyObject *value = module ? PyObject_GetAttrString(module, attribute) : NULL;
-
-	Py_DecRef(module);
-	return value;
-}
-
-/* gc is loaded for this alone, and must not be seen in sys.modules for that. */
-static PyObject *hidden_gc(void)
-{
-	PyObject *modules = PySys_GetObject("modules");
-	int there = PyDict_GetItemString(modules, "gc") != NULL;
-	PyObject *gc = PyImport_ImportModule("gc");
-
-	if (gc && !there && PyDict_DelItemString(modules, "gc") < 0)
-		return NULL;
-	return gc;
-}
 
 int ending_prepare(void)
 {
-	ending.gc = hidden_gc();
-	ending.threads_count = module_attribute("_thread", "_count");
-	if (!ending.gc || !ending.threads_count)
-		return -1;
-	return objects_prepare();
-}
+	PyObject *module = PyImport_ImportModule("_thread");
 
-int ending_freeze(void)
-{
-	PyObject *result = PyObject_CallMethod(ending.gc, "collect", NULL);
-
-	Py_DecRef(result);
-	result = result ? PyObject_CallMethod(ending.gc, "freeze", NULL) : NULL;
-	Py_DecRef(result);
-	ending.collections = collections();
-	return result ? 0 : -1;
+	ending.count_threads = module ? PyObject_GetAttrString(module, "_count") : NULL;
+	Py_DecRef(module);
+	return ending.count_threads ? objects_prepare() : -1;
 }
 
 void ending_begin(void)
@@ -107,18 +46,26 @@ static PyObject *loaded(const char *name)
 	return modules ? PyDict_GetItemString(modules, name) : NULL;
 }
 
+/* Gives up a new reference; NULL with an exception is no number, as is what is none: -1. */
+static long number_of(PyObject *object)
+{
+	long number = object ? PyLong_AsLong(object) : -1;
+
+	Py_DecRef(object);
+	PyErr_Clear();
+	return number;
+}
+
 /* From 3.12 on no thread and no process can be started once the end has begun, and only CPython itself can say so. */
 static bool can_start_something(void)
 {
-	PyObject *result = PyObject_CallFunction(ending.threads_count, NULL), *atexit;
-	long threads = result ? PyLong_AsLong(result) : -1;
+	PyObject *atexit = loaded("atexit");
 
-	Py_DecRef(result);
-	PyErr_Clear();
-	if (threads != 0 || PyInterpreterState_Next(PyInterpreterState_Head()))
+	if (number_of(PyObject_CallFunction(ending.count_threads, NULL)) != 0 ||
+	    PyInterpreterState_Next(PyInterpreterState_Head()))
 		return true;
-	atexit = loaded("atexit");
-	return atexit && python_is_at_least(12) && number_of(atexit, "_ncallbacks") != 0;
+	return atexit && python_is_at_least(12) &&
+	       number_of(PyObject_CallMethod(atexit, "_ncallbacks", NULL)) != 0;
 }
 
 static void wait_for_threads(void)
@@ -172,45 +119,16 @@ static bool is_original(const char *name, const char *original)
 	return PySys_GetObject(name) == PySys_GetObject(original);
 }
 
-static bool is_empty_list(PyObject *object, const char *attribute)
-{
-	PyObject *list = PyObject_GetAttrString(object, attribute);
-	bool empty = list && PyList_Size(list) == 0;
-
-	Py_DecRef(list);
-	PyErr_Clear();
-	return empty;
-}
-
-/* What the garbage collector would say or call at the end. */
-static bool collector_is_quiet(void)
-{
-	return is_empty_list(ending.gc, "callbacks") && is_empty_list(ending.gc, "garbage") &&
-	       number_of(ending.gc, "get_debug") == 0;
-}
-
-static bool made_few_objects(void)
-{
-	PyObject *counts = PyObject_CallMethod(ending.gc, "get_count", NULL);
-	PyObject *young = counts ? PyTuple_GetItem(counts, 0) : NULL;
-	long n = young ? PyLong_AsLong(young) : MANY_OBJECTS;
-
-	Py_DecRef(counts);
-	PyErr_Clear();
-	return n < MANY_OBJECTS && collections() - ending.collections < MANY_COLLECTIONS;
-}
-
 static bool end_of_objects_is_unseen(void)
 {
 	PyObject *list;
 	bool unseen;
 
 	if (!is_original("stdout", "__stdout__") || !is_original("stderr", "__stderr__") ||
-	    !collector_is_quiet() || !made_few_objects())
+	    !collector_is_quiet())
 		return false;
-	list = PyObject_CallMethod(ending.gc, "get_objects", NULL);
+	list = collector_objects();
 	unseen = list && objects_end_unseen(list, ending.sentinel);
-	PyErr_Clear();
 	Py_DecRef(list);
 	return unseen;
 }
@@ -230,8 +148,7 @@ static bool end_quickly(bool *flushed)
 /* Frozen objects would hold what only they refer to. */
 static bool end_slowly(void)
 {
-	Py_DecRef(PyObject_CallMethod(ending.gc, "unfreeze", NULL));
-	PyErr_Clear();
+	collector_unfreeze();
 	return Py_FinalizeEx() == 0;
 }
 

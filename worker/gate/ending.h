@@ -7,10 +7,6 @@
 /* In the pristine interpreter: finds what ending_exit needs. Returns 0, or -1 with a Python exception. */
 int ending_prepare(void);
 
-/* The last thing before copies are made: takes every object that there is out of the garbage collector, so that what
- * a program made can be told from it. Returns 0, or -1 with a Python exception. */
-int ending_freeze(void);
-
 /* The last thing before the program. */
 void ending_begin(void);
 

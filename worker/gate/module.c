@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "worker/gate/collector.h"
 #include "worker/gate/ending.h"
 #include "worker/gate/enter.h"
 #include "worker/gate/preload.h"
@@ -130,7 +131,7 @@ PyObject *PyInit_gate(void)
 		_exit(0);
 	}
 	if (prepare_copies(PyEval_GetGlobals(), &loaded) < 0 || place_door() < 0 ||
-	    ending_freeze() < 0) {
+	    collector_freeze() < 0) {
 		PySys_SetObject("stderr", gate.error_stream);
 		PyErr_Print();
 		_exit(1);

@@ -3,6 +3,8 @@
 
 #include <stdbool.h>
 
+#include "worker/gate/collector.h"
+
 /* importlib's: its frames are left out of tracebacks. */
 #define FILE_NAME "<frozen importlib._bootstrap_external>"
 
@@ -82,9 +84,7 @@ int preload_start(const char *names, PyObject *globals, uint32_t *loaded)
 	long bits;
 
 	*loaded = 0;
-	if (!*names)
-		return 0;
-	if (compile_functions() < 0)
+	if (compile_functions() < 0 || collector_prepare(function("gc")) < 0)
 		return -1;
 	bits = call_preload(names, globals);
 	if (bits < 0)
@@ -95,8 +95,6 @@ int preload_start(const char *names, PyObject *globals, uint32_t *loaded)
 
 void preload_refresh(void)
 {
-	if (!preload.functions)
-		return;
 	Py_DecRef(PyObject_CallFunction(function("refresh"), NULL));
 	PyErr_Clear();
 }

@@ -17,14 +17,18 @@ import os
 import sys
 import _warnings
 
+_base = set(sys.modules)
+import gc
+
 stash = {}      # name -> module, what is hidden
 _edges = {}     # name -> {name: None}, what the body of a module asked for
-_effects = {}   # name -> [function()], what it did beside
+_effects = {}   # name -> [(position, function())], what it did beside
 _detached = {}  # name -> (parent, attribute), for submodules that their parent has not by itself
 _closures = {}  # name -> [names], in the order of their loading
 _order = {}     # name -> position
+_count = iter(range(sys.maxsize))
 _running = []   # names of the modules whose bodies run, the innermost last
-_known = set()  # names of modules that were there before, or that are recorded
+_known = set(sys.modules)   # names of modules that were there before, or that are recorded
 _real = {}      # what is replaced while it is recorded
 
 
@@ -37,6 +41,11 @@ def _ask(name):
         while name:
             needs[name] = None
             name = name.rpartition(".")[0]
+
+
+def _effect(function):
+    """The body that runs has done what function would do again."""
+    _effects.setdefault(_running[-1] if _running else "", []).append((next(_count), function))
 
 
 def _enter(name):
@@ -98,7 +107,7 @@ def _record_register(function, *args, **kwargs):
     """atexit.register, for modules that may keep it."""
     if not _running:
         return _real["register"](function, *args, **kwargs)
-    _effects.setdefault(_running[-1], []).append(lambda: _real["register"](function, *args, **kwargs))
+    _effect(lambda: _real["register"](function, *args, **kwargs))
     return function
 
 
@@ -161,12 +170,11 @@ def _places_look():
     now = _contents()
     if now == _seen:
         return
-    effects = _effects.setdefault(_running[-1] if _running else "", [])
     for place, old, new in zip(_places, _seen, now):
         if old != new:
-            effects.append(_place_effect(place, old, new))
+            _effect(_place_effect(place, old, new))
     if _seen[-1] != now[-1]:
-        effects.append(_environment_effect(_seen[-1], now[-1]))
+        _effect(_environment_effect(_seen[-1], now[-1]))
     _seen[:] = now
 
 
@@ -246,8 +254,8 @@ def _detach(name, module):
     delattr(owner, child)
 
 
-def _hide(base):
-    for name in [name for name in sys.modules if name not in base]:
+def _hide():
+    for name in [name for name in sys.modules if name not in _base]:
         _order.setdefault(name, len(_order))
         stash[name] = sys.modules.pop(name)
     for name, module in stash.items():
@@ -261,17 +269,17 @@ def _hide(base):
 def preload(names, main):
     """Imports and hides each of names, which have commas between them, from the dict main. Returns which went well, as
     bits."""
-    names = names.split(",")
-    base = set(sys.modules)
-    _known.update(base)
+    names = names.split(",") if names else []
     good = 0
+    _enter("gc")
     _start_recording()
     try:
         for i, name in enumerate(names):
             good |= _import_one(name, main) << i
     finally:
         _stop_recording()
-    _hide(base)
+    _hide()
+    _keep_files()
     sys.path_importer_cache.pop(sys.path[0], None)
     for name in names:
         _closure(name)
@@ -286,6 +294,7 @@ def _same(module, spec):
 
 
 def _thaw(names):
+    effects = []
     for name in names:
         module = stash.pop(name, None)
         if module is None:
@@ -293,10 +302,14 @@ def _thaw(names):
         sys.modules[name] = module
         if name in _detached:
             setattr(*_detached.pop(name), module)
-        for effect in _effects.pop(name, ()):
-            effect()
+        effects += _effects.pop(name, ())
         if name in _waking:
-            _waking[name](module)
+            try:
+                _waking[name](module)
+            except OSError:
+                pass
+    for _, effect in sorted(effects, key=lambda pair: pair[0]):
+        effect()
 
 
 def load(spec):
@@ -331,15 +344,30 @@ def _wake_logging(logging):
         logging._startTime = time.time_ns()
 
 
+_files = {}     # path -> content, of matplotlib's list of fonts
+
+
+def _keep_files():
+    matplotlib = stash.get("matplotlib")
+    if matplotlib is not None and "matplotlib.font_manager" in stash:
+        directory = matplotlib.get_cachedir()
+        for name in os.listdir(directory):
+            with open(os.path.join(directory, name), "rb") as file:
+                _files[file.name] = file.read()
+
+
 def _wake_matplotlib(matplotlib):
-    """It makes this directory when it is imported."""
-    try:
-        os.makedirs(matplotlib.get_configdir(), exist_ok=True)
-    except OSError:
-        pass
+    os.makedirs(matplotlib.get_configdir(), exist_ok=True)
 
 
-_waking = {"logging": _wake_logging, "matplotlib": _wake_matplotlib}
+def _wake_fonts(font_manager):
+    for path, content in _files.items():
+        with open(path, "xb") as file:
+            file.write(content)
+
+
+# By name: function(module), what an import does outside of the process, or what should not come from another time.
+_waking = {"logging": _wake_logging, "matplotlib": _wake_matplotlib, "matplotlib.font_manager": _wake_fonts}
 
 
 def refresh():

@@ -16,13 +16,16 @@
 
 typedef struct _object PyObject;
 typedef PyObject *(*python_function)(PyObject *self, PyObject *argument);
+typedef PyObject *(*python_keyword_function)(PyObject *self, PyObject *arguments,
+					     PyObject *keywords);
 
 enum {
-	PYTHON_FILE_INPUT = 257, /* Py_file_input */
-	PYTHON_ONE_ARGUMENT = 8, /* METH_O */
-	PYTHON_PRINT_RAW = 1,	 /* Py_PRINT_RAW */
-	PYTHON_GETATTRO = 58,	 /* Py_tp_getattro */
-	PYTHON_FINALIZE = 80,	 /* Py_tp_finalize */
+	PYTHON_FILE_INPUT = 257,	   /* Py_file_input */
+	PYTHON_ARGUMENTS_AND_KEYWORDS = 3, /* METH_VARARGS | METH_KEYWORDS */
+	PYTHON_ONE_ARGUMENT = 8,	   /* METH_O */
+	PYTHON_PRINT_RAW = 1,		   /* Py_PRINT_RAW */
+	PYTHON_GETATTRO = 58,		   /* Py_tp_getattro */
+	PYTHON_FINALIZE = 80,		   /* Py_tp_finalize */
 };
 
 /* Py_TPFLAGS_HEAPTYPE and so on: bits of what PyType_GetFlags says. */
@@ -105,6 +108,7 @@ void PySys_WriteStderr(const char *, ...);
 int PyFile_WriteObject(PyObject *, PyObject *, int);
 int PyObject_Print(PyObject *, FILE *, int);
 
+PyObject *PyObject_Call(PyObject *, PyObject *, PyObject *);
 PyObject *PyObject_CallFunction(PyObject *, const char *, ...);
 PyObject *PyObject_CallFunctionObjArgs(PyObject *, ...);
 PyObject *PyObject_CallMethod(PyObject *, const char *, const char *, ...);
