@@ -20,6 +20,7 @@ import _warnings
 _base = set(sys.modules)
 import gc
 
+_collect = gc.collect
 stash = {}      # name -> module, what is hidden
 _edges = {}     # name -> {name: None}, what the body of a module asked for
 _effects = {}   # name -> [(position, function())], what it did beside
@@ -370,6 +371,44 @@ def _wake_fonts(font_manager):
 _waking = {"logging": _wake_logging, "matplotlib": _wake_matplotlib, "matplotlib.font_manager": _wake_fonts}
 
 
+# What most programs do, so that the pages that it writes are the copy's own before the program comes. It prints into
+# nothing, and what it makes is gone when it ends.
+_TOUCH = '''
+import sys
+from os import path
+class Line:
+    def __init__(self, text, *more, **named):
+        self.text, self.more = text, list(more)
+    @property
+    def size(self):
+        return len(self.text) + sum(len(word) for word in self.more)
+    def write(self, text):
+        self.text = text
+def double(value, by=2):
+    """Doubles."""
+    return value * by
+line = Line("a b c", "d", end=1)
+for i, word in enumerate(sorted(line.text.split(), reverse=True)):
+    if i % 2 and word not in ("x", None):
+        line.more.append(f"{word!r:>5} {i / 3:.2f} {double(i)}")
+table = {key: [n ** 2 for n in range(3)] for key in "abc"}
+table.update(zip("xy", map(double, (1, 2.5))))
+found = set(table) | {1, 2} - {2}
+text = ", ".join("%s=%s" % pair for pair in table.items())
+print(text.upper(), found, line.size, (1, 2.5, True), max(found, key=str), 7 // 2, file=line)
+try:
+    assert isinstance(line, Line) and hasattr(line, "size") and table["none"]
+except (KeyError, ValueError) as error:
+    print(type(error).__name__, str(error), file=line)
+finally:
+    i = 10 ** 20 + len(text[1:-1].replace("a", "b").encode())
+sys.stdout.write("")
+while i > 10 ** 19:
+    i //= 2
+with_lambda = list(filter(lambda n: n > 1, [3, 1, 2]))
+'''
+
+
 def refresh():
     """In a copy, before it waits: new random numbers. Those of `random` come by its own hook of fork."""
     random = stash.get("numpy.random")
@@ -381,3 +420,5 @@ def refresh():
     process = stash.get("multiprocessing.process")
     if process is not None:
         process.current_process().authkey = os.urandom(32)
+    exec(_TOUCH, {"__name__": "__touch__"})
+    _collect()
