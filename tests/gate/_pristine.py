@@ -86,7 +86,8 @@ class Workplace:
         self.empty()
 
     def empty(self):
-        shutil.rmtree(self.directory, ignore_errors=True)
+        for path in (self.directory, self.directory + ".cache"):
+            shutil.rmtree(path, ignore_errors=True)
         os.mkdir(self.directory)
 
     def plain(self, code, stdin=b""):

@@ -1,17 +1,155 @@
-/* ending - see the header. */
+/* ending - theory of operation
+ *
+ * Py_FinalizeEx takes the whole interpreter apart, which costs a copy milliseconds, since it copies every page that it
+ * touches. A program can see little of that: non-daemon threads are waited for, atexit functions called, streams flushed.
+ * That is done here in the same way. What else it could see is the end of objects: __del__, callbacks of weak references,
+ * open files and suspended generators. So the objects that came after the pristine interpreter was frozen are looked
+ * through, and if the end of any of them could be seen, or if anything else is unusual, Py_FinalizeEx follows after all:
+ * what was done before then finds nothing to do.
+ */
 #include "worker/gate/ending.h"
 
 #include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "worker/gate/collector.h"
+#include "worker/gate/objects.h"
 #include "worker/gate/python.h"
 
 enum { STATUS_FLUSH_FAILED = 120 };
 
+static struct {
+	PyObject *count_threads, *sentinel;
+} ending;
+
 int ending_prepare(void)
 {
-	return 0;
+	PyObject *module = PyImport_ImportModule("_thread");
+
+	ending.count_threads = module ? PyObject_GetAttrString(module, "_count") : NULL;
+	Py_DecRef(module);
+	return ending.count_threads ? objects_prepare() : -1;
+}
+
+void ending_begin(void)
+{
+	ending.sentinel = PyList_New(0);
+}
+
+/* A module that the program has imported, or NULL. Borrowed. */
+static PyObject *loaded(const char *name)
+{
+	PyObject *modules = PySys_GetObject("modules");
+
+	return modules ? PyDict_GetItemString(modules, name) : NULL;
+}
+
+/* Gives up a new reference; NULL with an exception is no number, as is what is none: -1. */
+static long number_of(PyObject *object)
+{
+	long number = object ? PyLong_AsLong(object) : -1;
+
+	Py_DecRef(object);
+	PyErr_Clear();
+	return number;
+}
+
+/* From 3.12 on no thread and no process can be started once the end has begun, and only CPython itself can say so. */
+static bool can_start_something(void)
+{
+	PyObject *atexit = loaded("atexit");
+
+	if (number_of(PyObject_CallFunction(ending.count_threads, NULL)) != 0 ||
+	    PyInterpreterState_Next(PyInterpreterState_Head()))
+		return true;
+	return atexit && python_is_at_least(12) &&
+	       number_of(PyObject_CallMethod(atexit, "_ncallbacks", NULL)) != 0;
+}
+
+static void wait_for_threads(void)
+{
+	PyObject *threading = loaded("threading"), *result;
+
+	if (!threading)
+		return;
+	result = PyObject_CallMethod(threading, "_shutdown", NULL);
+	if (!result)
+		PyErr_WriteUnraisable(threading);
+	Py_DecRef(result);
+}
+
+static void call_exit_functions(void)
+{
+	PyObject *atexit = loaded("atexit");
+
+	if (atexit)
+		Py_DecRef(PyObject_CallMethod(atexit, "_run_exitfuncs", NULL));
+	PyErr_Clear();
+}
+
+static bool is_closed(PyObject *stream)
+{
+	PyObject *closed = PyObject_GetAttrString(stream, "closed");
+	int yes = closed ? PyObject_IsTrue(closed) : 0;
+
+	Py_DecRef(closed);
+	PyErr_Clear();
+	return yes > 0;
+}
+
+/* Returns false when it cannot be flushed; told is whether a person hears of that. */
+static bool flush(const char *name, bool told)
+{
+	PyObject *stream = PySys_GetObject(name), *result;
+
+	if (!stream || python_is_none(stream) || is_closed(stream))
+		return true;
+	result = PyObject_CallMethod(stream, "flush", NULL);
+	if (!result && told)
+		PyErr_WriteUnraisable(stream);
+	PyErr_Clear();
+	Py_DecRef(result);
+	return result != NULL;
+}
+
+static bool is_original(const char *name, const char *original)
+{
+	return PySys_GetObject(name) == PySys_GetObject(original);
+}
+
+static bool end_of_objects_is_unseen(void)
+{
+	PyObject *list;
+	bool unseen;
+
+	if (!is_original("stdout", "__stdout__") || !is_original("stderr", "__stderr__") ||
+	    !collector_is_quiet())
+		return false;
+	list = collector_objects();
+	unseen = list && objects_end_unseen(list, ending.sentinel);
+	Py_DecRef(list);
+	return unseen;
+}
+
+/* The end as far as it can be seen. Returns false when Py_FinalizeEx is needed. */
+static bool end_quickly(bool *flushed)
+{
+	if (can_start_something())
+		return false;
+	wait_for_threads();
+	call_exit_functions();
+	*flushed = flush("stdout", true);
+	*flushed &= flush("stderr", false);
+	return end_of_objects_is_unseen();
+}
+
+/* Frozen objects would hold what only they refer to. */
+static bool end_slowly(void)
+{
+	collector_unfreeze();
+	return Py_FinalizeEx() == 0;
 }
 
 /* Who waits for this process shall see the signal, as a shell must: exit_sigint in CPython's main.c. */
@@ -24,7 +162,11 @@ static int end_by_interrupt(void)
 
 _Noreturn void ending_exit(int status, bool interrupted)
 {
-	if (Py_FinalizeEx() < 0)
+	bool flushed = true;
+
+	if (!end_quickly(&flushed))
+		flushed &= end_slowly();
+	if (!flushed)
 		status = STATUS_FLUSH_FAILED;
 	if (interrupted)
 		status = end_by_interrupt();

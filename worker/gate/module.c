@@ -12,8 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "worker/gate/collector.h"
 #include "worker/gate/ending.h"
 #include "worker/gate/enter.h"
+#include "worker/gate/preload.h"
 #include "worker/gate/program.h"
 #include "worker/gate/python.h"
 
@@ -22,7 +24,7 @@ enum { CONTROL = 3, PLAN = 4 };
 /* What the door needs; the interpreter gives it no argument to carry. */
 static struct {
 	struct enter *enter;
-	PyObject *globals, *fresh, *error_stream;
+	PyObject *error_stream;
 	char *path;
 } gate;
 
@@ -33,9 +35,10 @@ static _Noreturn void become_program(void)
 
 	PyOS_AfterFork_Child();
 	PySys_SetObject("stderr", gate.error_stream);
+	preload_refresh();
 	if (enter_wait(gate.enter, &report) < 0)
 		_exit(1);
-	program_run(gate.globals, gate.path, report);
+	program_run(gate.path, report);
 }
 
 static _Noreturn void serve(void)
@@ -85,30 +88,31 @@ static bool supported(void)
 }
 
 /* The program's file has the name that main.py has here: its whole path, or from where Python was started in 3.8. */
-static int remember_main(void)
+static int remember_path(PyObject *globals)
 {
-	PyObject *name, *bytes;
+	PyObject *name = PyDict_GetItemString(globals, "__file__");
+	PyObject *bytes = name ? PyUnicode_EncodeFSDefault(name) : NULL;
 
-	gate.error_stream = PySys_GetObject("stderr");
-	gate.globals = PyEval_GetGlobals();
-	gate.fresh = gate.globals ? PyDict_Copy(gate.globals) : NULL;
-	name = gate.fresh ? PyDict_GetItemString(gate.fresh, "__file__") : NULL;
-	bytes = name ? PyUnicode_EncodeFSDefault(name) : NULL;
 	gate.path = bytes ? strdup(PyBytes_AsString(bytes)) : NULL;
-	Py_IncRef(gate.error_stream);
-	Py_IncRef(gate.globals);
 	Py_DecRef(bytes);
 	return gate.path ? 0 : -1;
 }
 
-static int prepare(void)
+/* All but the door, which can only be placed when nothing is said on stderr any more. */
+static int prepare_copies(PyObject *globals, uint32_t *loaded)
 {
-	if (remember_main() < 0 || ending_prepare() < 0)
-		return -1;
-	PyDict_Clear(gate.globals);
-	if (PyDict_Update(gate.globals, gate.fresh) < 0 || place_door() < 0)
-		return -1;
-	return enter_ready(gate.enter, 0, 0);
+	PyObject *fresh = PyDict_Copy(globals);
+	int r = -1;
+
+	gate.error_stream = PySys_GetObject("stderr");
+	Py_IncRef(gate.error_stream);
+	if (fresh && remember_path(globals) == 0 && ending_prepare() == 0 &&
+	    preload_start(enter_modules(gate.enter), globals, loaded) == 0) {
+		PyDict_Clear(globals);
+		r = PyDict_Update(globals, fresh);
+	}
+	Py_DecRef(fresh);
+	return r;
 }
 
 __attribute__((visibility("default"))) PyObject *PyInit_gate(void);
@@ -117,6 +121,8 @@ PyObject *PyInit_gate(void)
 {
 	static struct python_module module = {.references = 1, .name = "gate"};
 
+	uint32_t loaded;
+
 	gate.enter = enter_open(CONTROL, PLAN);
 	if (!gate.enter)
 		_exit(1);
@@ -124,10 +130,13 @@ PyObject *PyInit_gate(void)
 		enter_ready(gate.enter, 0, ENOTSUP);
 		_exit(0);
 	}
-	if (prepare() < 0) {
-		if (PyErr_Occurred())
-			PyErr_Print();
+	if (prepare_copies(PyEval_GetGlobals(), &loaded) < 0 || place_door() < 0 ||
+	    collector_freeze() < 0) {
+		PySys_SetObject("stderr", gate.error_stream);
+		PyErr_Print();
 		_exit(1);
 	}
+	if (enter_ready(gate.enter, loaded, 0) < 0)
+		_exit(1);
 	return PyModuleDef_Init(&module);
 }

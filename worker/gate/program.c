@@ -10,15 +10,7 @@
 #include <unistd.h>
 
 #include "worker/gate/ending.h"
-
-static bool is_none(PyObject *object)
-{
-	PyObject *none = Py_BuildValue("");
-	bool is = object == none;
-
-	Py_DecRef(none);
-	return is;
-}
+#include "worker/gate/python.h"
 
 /* What is no number is a message. */
 static int print_code(PyObject *code)
@@ -26,7 +18,7 @@ static int print_code(PyObject *code)
 	PyObject *stream = PySys_GetObject("stderr");
 
 	PyErr_Clear();
-	if (stream && !is_none(stream))
+	if (stream && !python_is_none(stream))
 		PyFile_WriteObject(code, stream, PYTHON_PRINT_RAW);
 	else {
 		PyObject_Print(code, stderr, PYTHON_PRINT_RAW);
@@ -34,11 +26,6 @@ static int print_code(PyObject *code)
 	}
 	PySys_WriteStderr("\n");
 	return 1;
-}
-
-static bool is_integer(PyObject *object)
-{
-	return PyObject_IsInstance(object, (PyObject *)&PyLong_Type) > 0;
 }
 
 /* The exit code that a SystemExit asks for, which is the current exception; printed if it is a message. An int that does
@@ -50,36 +37,46 @@ static int code_of_system_exit(void)
 
 	PyErr_Fetch(&type, &value, &traceback);
 	fflush(stdout);
-	if (value && PyObject_IsInstance(value, PyExc_BaseException) > 0)
+	if (value && python_flags(value) & PYTHON_EXCEPTION_SUBCLASS)
 		code = PyObject_GetAttrString(value, "code");
 	if (!code)
 		code = value;
-	if (code && !is_none(code))
-		status = is_integer(code) ? (int)PyLong_AsLong(code) : print_code(code);
+	if (code && !python_is_none(code))
+		status = python_flags(code) & PYTHON_LONG_SUBCLASS ? (int)PyLong_AsLong(code)
+								   : print_code(code);
 	PyErr_Restore(type, value, traceback);
 	PyErr_Clear();
 	return status;
 }
 
-_Noreturn void program_run(PyObject *globals, const char *path, int report)
+/* Prints what the program did not catch. Returns the exit code. */
+static int end_of_exception(void)
+{
+	if (PyErr_ExceptionMatches(PyExc_SystemExit))
+		return code_of_system_exit();
+	PyErr_Print();
+	return 1;
+}
+
+_Noreturn void program_run(const char *path, int report)
 {
 	FILE *file = fopen(path, "rbe");
-	PyObject *result;
+	PyObject *main_module = PyImport_AddModule("__main__"), *globals, *result;
 	bool interrupted;
 	int status = 0;
 
 	if (report >= 0)
 		close(report);
-	if (!file)
+	if (!file || !main_module)
 		_exit(1);
+	globals = PyModule_GetDict(main_module);
+	ending_begin();
 	result = PyRun_FileExFlags(file, path, PYTHON_FILE_INPUT, globals, globals, 1, NULL);
 	interrupted = PyErr_Occurred() == PyExc_KeyboardInterrupt;
-	if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_SystemExit))
-		status = code_of_system_exit();
-	else if (PyErr_Occurred()) {
-		PyErr_Print();
-		status = 1;
-	}
+	/* The reference that _PyRun_SimpleFile below us has, and will not come to give up. */
+	Py_DecRef(main_module);
+	if (!result)
+		status = end_of_exception();
 	Py_DecRef(result);
 	ending_exit(status, interrupted);
 }

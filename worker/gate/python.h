@@ -9,19 +9,30 @@
 #ifndef WORKER_GATE_PYTHON_H
 #define WORKER_GATE_PYTHON_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/types.h>
 
 typedef struct _object PyObject;
 typedef PyObject *(*python_function)(PyObject *self, PyObject *argument);
+typedef PyObject *(*python_keyword_function)(PyObject *self, PyObject *arguments,
+					     PyObject *keywords);
 
 enum {
-	PYTHON_FILE_INPUT = 257, /* Py_file_input */
-	PYTHON_ONE_ARGUMENT = 8, /* METH_O */
-	PYTHON_PRINT_RAW = 1,	 /* Py_PRINT_RAW */
-	PYTHON_GETATTRO = 58,	 /* Py_tp_getattro */
+	PYTHON_FILE_INPUT = 257,	   /* Py_file_input */
+	PYTHON_ARGUMENTS_AND_KEYWORDS = 3, /* METH_VARARGS | METH_KEYWORDS */
+	PYTHON_ONE_ARGUMENT = 8,	   /* METH_O */
+	PYTHON_PRINT_RAW = 1,		   /* Py_PRINT_RAW */
+	PYTHON_GETATTRO = 58,		   /* Py_tp_getattro */
+	PYTHON_FINALIZE = 80,		   /* Py_tp_finalize */
 };
+
+/* Py_TPFLAGS_HEAPTYPE and so on: bits of what PyType_GetFlags says. */
+#define PYTHON_HEAP_TYPE (1UL << 9)
+#define PYTHON_LONG_SUBCLASS (1UL << 24)
+#define PYTHON_EXCEPTION_SUBCLASS (1UL << 30)
+#define PYTHON_TYPE_SUBCLASS (1UL << 31)
 
 /* PyMethodDef, PyModuleDef, PyType_Slot and PyType_Spec; an object's head is a count and a type. */
 struct python_method {
@@ -54,9 +65,7 @@ struct python_type {
 	struct python_slot *slots;
 };
 
-/* Types are objects of a struct that nobody here looks into. */
-extern struct python_opaque PyLong_Type;
-extern PyObject *PyExc_BaseException, *PyExc_KeyboardInterrupt, *PyExc_SystemExit;
+extern PyObject *PyExc_KeyboardInterrupt, *PyExc_SystemExit;
 
 void Py_IncRef(PyObject *);
 void Py_DecRef(PyObject *);
@@ -77,11 +86,21 @@ void PyErr_WriteUnraisable(PyObject *);
 
 PyObject *PyRun_FileExFlags(FILE *, const char *, int, PyObject *, PyObject *, int, void *);
 PyObject *PyEval_GetGlobals(void);
+PyObject *PyEval_GetBuiltins(void);
+PyObject *PyEval_EvalCode(PyObject *, PyObject *, PyObject *);
+PyObject *Py_CompileString(const char *, const char *, int);
 
 PyObject *PyImport_ImportModule(const char *);
-PyObject *PyImport_GetModule(PyObject *);
+PyObject *PyImport_AddModule(const char *);
+PyObject *PyModule_GetDict(PyObject *);
 PyObject *PyModuleDef_Init(struct python_module *);
 PyObject *PyType_FromSpec(struct python_type *);
+unsigned long PyType_GetFlags(PyObject *);
+void *PyType_GetSlot(PyObject *, int);
+int PyType_IsSubtype(PyObject *, PyObject *);
+void *PyInterpreterState_Head(void);
+void *PyInterpreterState_Next(void *);
+const char *Py_GetVersion(void);
 PyObject *PyCFunction_NewEx(struct python_method *, PyObject *, PyObject *);
 PyObject *PySys_GetObject(const char *);
 int PySys_SetObject(const char *, PyObject *);
@@ -89,13 +108,13 @@ void PySys_WriteStderr(const char *, ...);
 int PyFile_WriteObject(PyObject *, PyObject *, int);
 int PyObject_Print(PyObject *, FILE *, int);
 
+PyObject *PyObject_Call(PyObject *, PyObject *, PyObject *);
 PyObject *PyObject_CallFunction(PyObject *, const char *, ...);
+PyObject *PyObject_CallFunctionObjArgs(PyObject *, ...);
 PyObject *PyObject_CallMethod(PyObject *, const char *, const char *, ...);
 PyObject *PyObject_GetAttrString(PyObject *, const char *);
 int PyObject_SetAttrString(PyObject *, const char *, PyObject *);
 int PyObject_HasAttrString(PyObject *, const char *);
-int PyObject_IsInstance(PyObject *, PyObject *);
-int PyObject_IsSubclass(PyObject *, PyObject *);
 int PyObject_IsTrue(PyObject *);
 PyObject *PyObject_Type(PyObject *);
 
@@ -105,14 +124,24 @@ void PyDict_Clear(PyObject *);
 int PyDict_Update(PyObject *, PyObject *);
 PyObject *PyDict_GetItem(PyObject *, PyObject *);
 PyObject *PyDict_GetItemString(PyObject *, const char *);
-int PyDict_SetItem(PyObject *, PyObject *, PyObject *);
 int PyDict_SetItemString(PyObject *, const char *, PyObject *);
+int PyDict_DelItemString(PyObject *, const char *);
+PyObject *PyList_New(ssize_t);
 ssize_t PyList_Size(PyObject *);
 PyObject *PyList_GetItem(PyObject *, ssize_t);
+PyObject *PyTuple_GetItem(PyObject *, ssize_t);
 long PyLong_AsLong(PyObject *);
-PyObject *PyLong_FromLong(long);
 const char *PyUnicode_AsUTF8(PyObject *);
 PyObject *PyUnicode_EncodeFSDefault(PyObject *);
 char *PyBytes_AsString(PyObject *);
+
+/* Bits of the type of an object. No code of a program runs for it, as it may for PyObject_IsInstance. */
+unsigned long python_flags(PyObject *object);
+
+/* Whether it is None; NULL is not. */
+bool python_is_none(PyObject *object);
+
+/* Whether this is CPython 3.minor or later. */
+bool python_is_at_least(int minor);
 
 #endif

@@ -1,0 +1,17 @@
+/* objects - can a program see that its objects end? */
+#ifndef WORKER_GATE_OBJECTS_H
+#define WORKER_GATE_OBJECTS_H
+
+#include <stdbool.h>
+
+#include "worker/gate/python.h"
+
+/* In the pristine interpreter: finds the types that are known. Returns 0, or -1 with a Python exception. */
+int objects_prepare(void);
+
+/* Whether the end of no object in the list runs code or writes anything: none has a finalizer, but for closed files, no
+ * class has one, and no weak reference calls what the program wrote. False also when sentinel is not in the list, for
+ * then it does not have everything, and when there is doubt. Runs no code of the program. */
+bool objects_end_unseen(PyObject *list, const PyObject *sentinel);
+
+#endif

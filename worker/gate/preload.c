@@ -1,0 +1,100 @@
+/* preload - see the header. */
+#include "worker/gate/preload.h"
+
+#include <stdbool.h>
+
+#include "worker/gate/collector.h"
+
+/* importlib's: its frames are left out of tracebacks. */
+#define FILE_NAME "<frozen importlib._bootstrap_external>"
+
+__asm__(".pushsection .rodata\n"
+	".global preload_text\n"
+	".hidden preload_text\n"
+	"preload_text:\n"
+	".incbin \"worker/gate/preload.py\"\n"
+	".byte 0\n"
+	".popsection");
+extern const char preload_text[] __attribute__((visibility("hidden")));
+
+static struct {
+	PyObject *functions, *stash, *load, *load_plainly;
+} preload;
+
+/* importlib._bootstrap._load_unlocked, and no frame that a traceback would show. */
+static PyObject *load_unlocked(PyObject *self, PyObject *spec)
+{
+	PyObject *name = PyObject_GetAttrString(spec, "name"), *function;
+
+	(void)self;
+	if (!name)
+		return NULL;
+	function = PyDict_GetItem(preload.stash, name) ? preload.load : preload.load_plainly;
+	Py_DecRef(name);
+	return PyObject_CallFunctionObjArgs(function, spec, NULL);
+}
+
+static int compile_functions(void)
+{
+	PyObject *code = Py_CompileString(preload_text, FILE_NAME, PYTHON_FILE_INPUT),
+		 *result = NULL;
+
+	preload.functions = PyDict_New();
+	if (code && preload.functions &&
+	    PyDict_SetItemString(preload.functions, "__builtins__", PyEval_GetBuiltins()) == 0)
+		result = PyEval_EvalCode(code, preload.functions, preload.functions);
+	Py_DecRef(code);
+	Py_DecRef(result);
+	return result ? 0 : -1;
+}
+
+static PyObject *function(const char *name)
+{
+	return PyDict_GetItemString(preload.functions, name);
+}
+
+static int wait_for_imports(void)
+{
+	static struct python_method method = {"_load_unlocked", load_unlocked, PYTHON_ONE_ARGUMENT,
+					      NULL};
+	PyObject *bootstrap = function("bootstrap"), *hook;
+	int r = -1;
+
+	preload.stash = function("stash");
+	preload.load = function("load");
+	preload.load_plainly = PyObject_GetAttrString(bootstrap, method.name);
+	hook = preload.load_plainly ? PyCFunction_NewEx(&method, NULL, NULL) : NULL;
+	if (hook)
+		r = PyObject_SetAttrString(bootstrap, method.name, hook);
+	Py_DecRef(hook);
+	return r;
+}
+
+static long call_preload(const char *names, PyObject *globals)
+{
+	PyObject *result = PyObject_CallFunction(function("preload"), "sO", names, globals);
+	long bits = result ? PyLong_AsLong(result) : -1;
+
+	Py_DecRef(result);
+	return bits;
+}
+
+int preload_start(const char *names, PyObject *globals, uint32_t *loaded)
+{
+	long bits;
+
+	*loaded = 0;
+	if (compile_functions() < 0 || collector_prepare(function("gc")) < 0)
+		return -1;
+	bits = call_preload(names, globals);
+	if (bits < 0)
+		return -1;
+	*loaded = (uint32_t)bits;
+	return wait_for_imports();
+}
+
+void preload_refresh(void)
+{
+	Py_DecRef(PyObject_CallFunction(function("refresh"), NULL));
+	PyErr_Clear();
+}

@@ -1,0 +1,17 @@
+/* preload - modules that the pristine interpreter imports ahead of programs, and hides from those that do not: preload.py.
+ */
+#ifndef WORKER_GATE_PRELOAD_H
+#define WORKER_GATE_PRELOAD_H
+
+#include <stdint.h>
+
+#include "worker/gate/python.h"
+
+/* In the pristine interpreter: imports and hides what names says, as enter_modules has it, from the dict globals of
+ * __main__. *loaded gets bit i set when import i went well. Returns 0, or -1 with a Python exception. */
+int preload_start(const char *names, PyObject *globals, uint32_t *loaded);
+
+/* In the copy, as soon as there is one: new random numbers for what is preloaded. */
+void preload_refresh(void);
+
+#endif

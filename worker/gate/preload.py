@@ -1,0 +1,424 @@
+# preload - theory of operation
+#
+# The pristine interpreter imports modules ahead of the programs that may want them, and hides them: they are taken out of
+# sys.modules into a *stash*. A program's import searches as ever, through sys.path and whatever else the program has
+# changed; only when the module is to be loaded (importlib._bootstrap._load_unlocked, where module.c waits) and it is the
+# very one of the stash, it is *thawed*: put back, with everything that its import would have loaded. So a program that
+# imports nothing has nothing, and one that imports numpy alone has what plain Python has then.
+#
+# What belongs to a module is recorded while it is preloaded: all that was asked for while its body ran, and what that
+# changed beside modules (warnings' filters, sys.meta_path, exit functions, the environment).
+#
+# All of this is compiled under importlib's own file name, so that tracebacks and warnings leave its frames out. It imports
+# nothing but what every interpreter has loaded from the start.
+import _frozen_importlib as bootstrap
+import builtins
+import os
+import sys
+import _warnings
+
+_base = set(sys.modules)
+import gc
+
+_collect = gc.collect
+stash = {}      # name -> module, what is hidden
+_edges = {}     # name -> {name: None}, what the body of a module asked for
+_effects = {}   # name -> [(position, function())], what it did beside
+_detached = {}  # name -> (parent, attribute), for submodules that their parent has not by itself
+_closures = {}  # name -> [names], in the order of their loading
+_order = {}     # name -> position
+_count = iter(range(sys.maxsize))
+_running = []   # names of the modules whose bodies run, the innermost last
+_known = set(sys.modules)   # names of modules that were there before, or that are recorded
+_real = {}      # what is replaced while it is recorded
+
+
+# --- recording --------------------------------------------------------------------------------------------------------
+
+def _ask(name):
+    """The body that runs needs this module, so also its parents."""
+    if _running:
+        needs = _edges[_running[-1]]
+        while name:
+            needs[name] = None
+            name = name.rpartition(".")[0]
+
+
+def _effect(function):
+    """The body that runs has done what function would do again."""
+    _effects.setdefault(_running[-1] if _running else "", []).append((next(_count), function))
+
+
+def _enter(name):
+    _edges.setdefault(name, {})
+    _order.setdefault(name, len(_order))
+    _known.add(name)
+
+
+def _adopt_strays():
+    """Modules that a body put into sys.modules itself."""
+    if len(sys.modules) > len(_known):
+        for name in [name for name in sys.modules if name not in _known]:
+            _enter(name)
+            _ask(name)
+
+
+def _record_load(spec):
+    _ask(spec.name)
+    _enter(spec.name)
+    _places_look()
+    _running.append(spec.name)
+    try:
+        return _real["load"](spec)
+    finally:
+        _places_look()
+        _adopt_strays()
+        _running.pop()
+
+
+def _record_find(name, import_):
+    _ask(name)
+    return _real["find"](name, import_)
+
+
+def _absolute(name, globals, level):
+    if not level:
+        return name
+    package = globals.get("__package__")
+    if package is None:
+        package = globals["__name__"] if "__path__" in globals else globals["__name__"].rpartition(".")[0]
+    base = package.rsplit(".", level - 1)[0]
+    return base + "." + name if name else base
+
+
+def _record_import(name, globals=None, locals=None, fromlist=(), level=0):
+    result = _real["import"](name, globals, locals, fromlist, level)
+    if _running:
+        full = _absolute(name, globals, level)
+        _ask(full)
+        module = sys.modules.get(full)
+        for item in getattr(module, "__all__", ()) if fromlist and "*" in fromlist else fromlist or ():
+            below = sys.modules.get("%s.%s" % (full, item))
+            if below is not None and getattr(module, item, None) is below:
+                _ask("%s.%s" % (full, item))
+    return result
+
+
+def _record_register(function, *args, **kwargs):
+    """atexit.register, for modules that may keep it."""
+    if not _running:
+        return _real["register"](function, *args, **kwargs)
+    _effect(lambda: _real["register"](function, *args, **kwargs))
+    return function
+
+
+# --- what imports change beside modules -------------------------------------------------------------------------------
+
+def _filters_changed():
+    """What C knows of them it shall forget."""
+    if hasattr(_warnings, "_filters_mutated"):
+        _warnings._filters_mutated()
+    else:       # from 3.14 on
+        _warnings._acquire_lock()
+        try:
+            _warnings._filters_mutated_lock_held()
+        finally:
+            _warnings._release_lock()
+
+
+_places = [_warnings.filters, sys.meta_path, sys.path_hooks, sys.path]
+_seen = []      # the contents of the places, and of the environment, when they were last looked at
+_before = []    # when nothing was preloaded
+
+
+def _contents():
+    return [list(place) for place in _places] + [os.environ._data.copy()]
+
+
+def _place_effect(place, old, new):
+    """What makes of a list that was `old` one that is `new`, where it is applied to another."""
+    count = len(new) - len(old)
+    if count > 0 and new[count:] == old:
+        first, last = new[:count], []
+    elif count > 0 and new[:len(old)] == old:
+        first, last = [], new[len(old):]
+    else:
+        first, last = new, None
+
+    def apply():
+        if last is None:
+            place[:] = first
+        else:
+            place[:] = first + [item for item in place if item not in first and item not in last] + last
+        if place is _warnings.filters:
+            _filters_changed()
+    return apply
+
+
+def _environment_effect(old, new):
+    def apply():
+        for key, value in new.items():
+            if old.get(key) != value:
+                os.environ[os.fsdecode(key)] = os.fsdecode(value)
+        for key in old:
+            if key not in new:
+                os.environ.pop(os.fsdecode(key), None)
+    return apply
+
+
+def _places_look():
+    """Whatever has changed since the last look is the doing of the body that runs."""
+    now = _contents()
+    if now == _seen:
+        return
+    for place, old, new in zip(_places, _seen, now):
+        if old != new:
+            _effect(_place_effect(place, old, new))
+    if _seen[-1] != now[-1]:
+        _effect(_environment_effect(_seen[-1], now[-1]))
+    _seen[:] = now
+
+
+def _places_restore():
+    for place, content in zip(_places, _before):
+        if place != content:
+            place[:] = content
+    _filters_changed()
+    _environment_effect(os.environ._data.copy(), _before[-1])()
+    _seen[:] = _contents()
+
+
+# --- preloading -------------------------------------------------------------------------------------------------------
+
+def _start_recording():
+    import atexit
+    _enter("atexit")
+    _real.update({"load": bootstrap._load_unlocked, "find": bootstrap._find_and_load, "import": builtins.__import__,
+                  "register": atexit.register})
+    _before[:] = _contents()
+    _seen[:] = _contents()
+    bootstrap._load_unlocked = _record_load
+    bootstrap._find_and_load = _record_find
+    builtins.__import__ = _record_import
+    atexit.register = _record_register
+
+
+def _stop_recording():
+    bootstrap._load_unlocked = _real["load"]
+    bootstrap._find_and_load = _real["find"]
+    builtins.__import__ = _real["import"]
+    sys.modules["atexit"].register = _real["register"]
+
+
+def _forget(names):
+    """What a failed import left."""
+    for name in names:
+        sys.modules.pop(name, None)
+        for table in (_edges, _effects):
+            table.pop(name, None)
+
+
+def _import_one(name, main):
+    there = set(sys.modules)
+    try:
+        exec("import " + name, main)
+        return True
+    except BaseException:
+        _forget([name for name in sys.modules if name not in there])
+        return False
+
+
+def _closure(name):
+    """Everything that an import of it loads, itself included, in that order."""
+    if name not in _closures:
+        found = {name: None}
+        todo = [name]
+        for one in todo:
+            parent = one.rpartition(".")[0]
+            for other in list(_edges.get(one, ())) + [parent]:
+                if other in _order and other not in found:
+                    found[other] = None
+                    todo.append(other)
+        _closures[name] = sorted(found, key=_order.__getitem__)
+    return _closures[name]
+
+
+def _detach(name, module):
+    """A submodule is an attribute of its parent from its own import on, unless the parent imports it anyhow."""
+    parent, _, child = name.rpartition(".")
+    owner = stash.get(parent) or sys.modules.get(parent)
+    if owner is None or getattr(owner, "__dict__", {}).get(child) is not module:
+        return
+    if parent in stash and name in _closure(parent):
+        return
+    _detached[name] = (owner, child)
+    delattr(owner, child)
+
+
+def _hide():
+    for name in [name for name in sys.modules if name not in _base]:
+        _order.setdefault(name, len(_order))
+        stash[name] = sys.modules.pop(name)
+    for name, module in stash.items():
+        _detach(name, module)
+    finalize = getattr(stash.get("weakref"), "finalize", None)
+    if finalize is not None:    # it is registered at exit when there is one to call, and then for good
+        finalize._registered_with_atexit = False
+    _places_restore()
+
+
+def preload(names, main):
+    """Imports and hides each of names, which have commas between them, from the dict main. Returns which went well, as
+    bits."""
+    names = names.split(",") if names else []
+    good = 0
+    _enter("gc")
+    _start_recording()
+    try:
+        for i, name in enumerate(names):
+            good |= _import_one(name, main) << i
+    finally:
+        _stop_recording()
+    _hide()
+    _keep_files()
+    sys.path_importer_cache.pop(sys.path[0], None)
+    for name in names:
+        _closure(name)
+    return good
+
+
+# --- thawing ----------------------------------------------------------------------------------------------------------
+
+def _same(module, spec):
+    own = getattr(module, "__spec__", None)
+    return own is not None and own.origin == spec.origin and type(own.loader) is type(spec.loader)
+
+
+def _thaw(names):
+    effects = []
+    for name in names:
+        module = stash.pop(name, None)
+        if module is None:
+            continue
+        sys.modules[name] = module
+        if name in _detached:
+            setattr(*_detached.pop(name), module)
+        effects += _effects.pop(name, ())
+        if name in _waking:
+            try:
+                _waking[name](module)
+            except OSError:
+                pass
+    for _, effect in sorted(effects, key=lambda pair: pair[0]):
+        effect()
+
+
+def load(spec):
+    """In the place of _load_unlocked, for a module whose name is in the stash."""
+    name = spec.name
+    module = stash[name]
+    if not _same(module, spec):
+        return _real["load"](spec)
+    names = _closure(name)
+    for other in names:
+        if other in sys.modules and sys.modules[other] is not stash.get(other, sys.modules[other]):
+            # The program has put something of its own there, with which this one has to be loaded anew; but for
+            # extensions, of which a process can have only one.
+            if not isinstance(spec.loader, bootstrap._bootstrap_external.ExtensionFileLoader):
+                stash.pop(name)
+                return _real["load"](spec)
+            names = [name]
+            break
+    _thaw(names)
+    module = sys.modules.pop(name)
+    sys.modules[name] = module
+    return module
+
+
+# --- what must not be the same in every copy --------------------------------------------------------------------------
+
+def _wake_logging(logging):
+    import time
+    if isinstance(logging._startTime, float):
+        logging._startTime = time.time()
+    else:
+        logging._startTime = time.time_ns()
+
+
+_files = {}     # path -> content, of matplotlib's list of fonts
+
+
+def _keep_files():
+    matplotlib = stash.get("matplotlib")
+    if matplotlib is not None and "matplotlib.font_manager" in stash:
+        directory = matplotlib.get_cachedir()
+        for name in os.listdir(directory):
+            with open(os.path.join(directory, name), "rb") as file:
+                _files[file.name] = file.read()
+
+
+def _wake_matplotlib(matplotlib):
+    os.makedirs(matplotlib.get_configdir(), exist_ok=True)
+
+
+def _wake_fonts(font_manager):
+    for path, content in _files.items():
+        with open(path, "xb") as file:
+            file.write(content)
+
+
+# By name: function(module), what an import does outside of the process, or what should not come from another time.
+_waking = {"logging": _wake_logging, "matplotlib": _wake_matplotlib, "matplotlib.font_manager": _wake_fonts}
+
+
+# What most programs do, so that the pages that it writes are the copy's own before the program comes. It prints into
+# nothing, and what it makes is gone when it ends.
+_TOUCH = '''
+import sys
+from os import path
+class Line:
+    def __init__(self, text, *more, **named):
+        self.text, self.more = text, list(more)
+    @property
+    def size(self):
+        return len(self.text) + sum(len(word) for word in self.more)
+    def write(self, text):
+        self.text = text
+def double(value, by=2):
+    """Doubles."""
+    return value * by
+line = Line("a b c", "d", end=1)
+for i, word in enumerate(sorted(line.text.split(), reverse=True)):
+    if i % 2 and word not in ("x", None):
+        line.more.append(f"{word!r:>5} {i / 3:.2f} {double(i)}")
+table = {key: [n ** 2 for n in range(3)] for key in "abc"}
+table.update(zip("xy", map(double, (1, 2.5))))
+found = set(table) | {1, 2} - {2}
+text = ", ".join("%s=%s" % pair for pair in table.items())
+print(text.upper(), found, line.size, (1, 2.5, True), max(found, key=str), 7 // 2, file=line)
+try:
+    assert isinstance(line, Line) and hasattr(line, "size") and table["none"]
+except (KeyError, ValueError) as error:
+    print(type(error).__name__, str(error), file=line)
+finally:
+    i = 10 ** 20 + len(text[1:-1].replace("a", "b").encode())
+sys.stdout.write("")
+while i > 10 ** 19:
+    i //= 2
+with_lambda = list(filter(lambda n: n > 1, [3, 1, 2]))
+'''
+
+
+def refresh():
+    """In a copy, before it waits: new random numbers. Those of `random` come by its own hook of fork."""
+    random = stash.get("numpy.random")
+    if random is not None:
+        random.seed()
+    tempfile = stash.get("tempfile")
+    if tempfile is not None:
+        tempfile._name_sequence = None
+    process = stash.get("multiprocessing.process")
+    if process is not None:
+        process.current_process().authkey = os.urandom(32)
+    exec(_TOUCH, {"__name__": "__touch__"})
+    _collect()
