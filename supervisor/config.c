@@ -57,7 +57,7 @@ static const struct row rows[] = {
 	NUMBER("MCP_EXEC_TMP_BYTES", "tmp-bytes", MIN_TMP_BYTES, CEILING_TMP_BYTES, "67108864",
 	       limits.tmp_bytes, "bytes of everything a run can write"),
 	CHOICE("MCP_EXEC_WARM", "warm", "0|1", "1", warm.on,
-	       "whether programs start as copies of an interpreter that waits"),
+	       "whether programs start from an interpreter that waits"),
 	TEXT("MCP_EXEC_PRELOAD", "preload", "", preload,
 	     "modules that it has loaded already, such as scipy.stats,requests"),
 	NUMBER("MCP_EXEC_WARM_IDLE_S", "warm-idle-s", 1, CEILING_WARM_IDLE_S, "600", warm.idle_s,
