@@ -242,21 +242,18 @@ void check_interpreter(const struct interpreter *interpreter)
 		printf("note   programs see %s, read-only\n", interpreter->view.paths[i].target);
 }
 
-static void print_preloads(const struct warm_modules *modules)
-{
-	for (size_t i = 0; i < modules->n; i++)
-		if (modules->always & UINT32_C(1) << i)
-			printf("note   MCP_EXEC_PRELOAD: %s is loaded before a program comes\n",
-			       modules->at[i].name);
-}
-
 void check_warm(const struct warm_settings *warm)
 {
+	char names[WARM_LIST_BYTES];
+
 	if (!warm->on) {
 		printf("note   warm: MCP_EXEC_WARM is 0, so each program starts an interpreter of "
 		       "its own\n");
 		return;
 	}
 	printf("ok     warm: programs start as copies of an interpreter that waits\n");
-	print_preloads(&warm->modules);
+	if (warm->modules.always == 0)
+		return;
+	warm_modules_list(&warm->modules, warm->modules.always, names);
+	printf("note   warm: another one has loaded %s\n", names);
 }

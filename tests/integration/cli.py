@@ -30,6 +30,9 @@ SETTINGS = {
     "MCP_EXEC_MAX_PROCESSES": ("128", "1", "4"),
     "MCP_EXEC_CPUS": ("1", "0.5", ""),
     "MCP_EXEC_MAX_CPU_S": ("", "1h", ""),
+    "MCP_EXEC_WARM": ("1", "yes", "0|1"),
+    "MCP_EXEC_PRELOAD": ("", "numpy,os.system('id')", "names of modules"),
+    "MCP_EXEC_WARM_IDLE_S": ("600", "0", "86400"),
     "MCP_EXEC_USER": ("65532", None, ""),
     "MCP_EXEC_TMP_BYTES": ("67108864", "0x100000", "1048576"),
     "MCP_EXEC_LOG_LEVEL": ("info", "loud", "debug"),
@@ -445,6 +448,15 @@ def test_check_names_every_limit():
 
 def test_check_says_which_interpreter():
     matches(r"/\S*python3", run(["check"])[1].decode())
+
+
+def test_check_says_what_is_warm():
+    contains(run(["check"])[1].decode(), "\nok     warm: ")
+    out = run(["check"], env={"MCP_EXEC_PRELOAD": "json, numpy"})[1].decode()
+    contains(out, "\nok     warm: ", "has loaded numpy,json\n")
+    out = run(["check", "--warm=0", "--preload=json"])[1].decode()
+    contains(out, "\nnote   warm: MCP_EXEC_WARM is 0")
+    check("json" not in out, "it is loaded although nothing is warm:", out)
 
 
 def test_check_without_a_sandbox():

@@ -245,6 +245,9 @@ def test_metrics():
         after = numbers(s)
         for outcome, wanted in (("ok", 1.0), ("error", 1.0), ("wall_time", 1.0), ("busy", 1.0), ("cancelled", 2.0)):
             equal(value_of(after, "mcp_exec_runs_total", outcome=outcome), wanted, outcome)
+        starts = [value_of(after, "mcp_exec_run_starts_total", start=start)
+                  for start in ("cold", "warm", "preloaded")]
+        equal(sum(starts), value_of(after, "mcp_exec_run_seconds_count"), "programs by their start: %s" % starts)
         for code, wanted in (("400", 1.0), ("405", 1.0)):
             equal(value_of(after, "mcp_exec_http_responses_total", code=code), wanted, code)
         check(value_of(after, "mcp_exec_http_responses_total", code="200") >= 8, "fewer answers than there were")

@@ -9,8 +9,9 @@ import socket
 import struct
 import subprocess
 
-READY, RUN, CANCEL, DONE, FAIL = 1, 2, 3, 4, 5
+READY, RUN, CANCEL, DONE, FAIL, WARM = 1, 2, 3, 4, 5, 6
 TIMED_OUT, STDOUT_CUT, CANCELLED, MEMORY_KILLED, CPU_USED_UP, DISK_FULL, STDERR_CUT, NOTING = (1 << i for i in range(8))
+FORKED, PRELOADED = 1 << 8, 1 << 9
 TRUNCATED = STDOUT_CUT | STDERR_CUT
 SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
 SIZE = 128
@@ -29,8 +30,8 @@ def pack(kind, ident, nfds, body=b"", version=1):
     return struct.pack("=IHHQ", version, kind, nfds, ident) + body.ljust(SIZE - 16, b"\0")
 
 
-def run_frame(ident, deadline_ms=10000, output_max=1 << 20):
-    return pack(RUN, ident, 2, struct.pack("=QII", output_max, deadline_ms, 0))
+def run_frame(ident, deadline_ms=10000, output_max=1 << 20, uses=0):
+    return pack(RUN, ident, 2, struct.pack("=QII", output_max, deadline_ms, uses))
 
 
 class Frame:
@@ -46,8 +47,11 @@ class Frame:
         elif self.kind == DONE:
             (self.wall_us, self.cpu_us, self.peak, self.exit_code, self.signal, self.flags,
              self.layers) = struct.unpack("=QQQiIII", body[:40])
-            self.noting, self.flags = bool(self.flags & NOTING), self.flags & ~NOTING
+            self.noting, self.start = bool(self.flags & NOTING), self.flags & (FORKED | PRELOADED)
+            self.flags &= ~(NOTING | FORKED | PRELOADED)
             self.blocked = [number - 1 for number in struct.unpack("=8H", body[40:56]) if number]
+        elif self.kind == WARM:
+            self.bare, self.modules, self.started, self.failed = struct.unpack("=IIII", body[:16])
         self.content = [self._read(fd) for fd in fds]
 
     @staticmethod
@@ -68,6 +72,7 @@ class Worker:
         self.process = subprocess.Popen(["/bin/sh", "-c", script, binary, *args], stdin=subprocess.DEVNULL,
                                         stderr=subprocess.PIPE, pass_fds=[theirs.fileno()], env=env)
         theirs.close()
+        self.warm = []
         self.ready = self.recv() if wait else None
 
     def __enter__(self):
@@ -93,7 +98,14 @@ class Worker:
                 os.close(fd)
 
     def recv(self, timeout=30):
-        """The next frame, or None at the end of the stream."""
+        """The next frame, or None at the end of the stream. What is said of warm starts is kept in warm."""
+        frame = self._recv(timeout)
+        while frame is not None and frame.kind == WARM:
+            self.warm.append(frame)
+            frame = self._recv(timeout)
+        return frame
+
+    def _recv(self, timeout):
         if not select.select([self.sock], [], [], timeout)[0]:
             raise TimeoutError("no frame in %s s" % timeout)
         try:
@@ -102,7 +114,7 @@ class Worker:
             return None
         return Frame(data, fds) if data else None
 
-    def run(self, code, stdin=b"", ident=1, deadline_ms=10000, output_max=1 << 20):
+    def run(self, code, stdin=b"", ident=1, deadline_ms=10000, output_max=1 << 20, uses=0):
         code = code.encode() if isinstance(code, str) else code
-        self.send(run_frame(ident, deadline_ms, output_max), [blob(code), blob(stdin)])
+        self.send(run_frame(ident, deadline_ms, output_max, uses), [blob(code), blob(stdin)])
         return self.recv()
