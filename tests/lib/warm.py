@@ -24,8 +24,8 @@ _known = []
 def known():
     """Whether this server has warm runs at all."""
     if not _known:
-        _known.append(b"MCP_EXEC_WARM" in subprocess.run([BINARY, "--help"], stdout=subprocess.PIPE, timeout=20 * PATIENCE,
-                                                         env=environment()).stdout)
+        told = subprocess.run([BINARY, "--help"], stdout=subprocess.PIPE, timeout=20 * PATIENCE, env=environment())
+        _known.append(b"MCP_EXEC_WARM" in told.stdout)
     return _known[0]
 
 

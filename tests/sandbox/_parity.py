@@ -70,7 +70,7 @@ def outside(code, stdin=b""):
 
 def neutral(text):
     """Addresses of objects, numbers of threads and of processes are nobody's contract."""
-    return re.sub(r"0x[0-9a-f]{6,}|Thread-\d+|\bpid \d+|pid=\d+", "#", text)
+    return re.sub(r"0x[0-9a-f]{6,}|Thread-\d+|\bpid \d+|pid=\d+|started \d{9,}", "#", text)
 
 
 def _equal(got, want):
