@@ -36,17 +36,20 @@ MODULES = [
     ("fills_the_disk", "f = open('/tmp/f', 'wb', 0)\nwhile True: f.write(b'x' * 65536)", NOTHING),
     ("starts_a_thread", "import threading, time\nn = 0\ndef f():\n    global n\n    while True:\n        n += 1; "
      "time.sleep(.01)\nt = threading.Thread(target=f, daemon=True); t.start()",
-     "import time; n = own.n; time.sleep(.3); print(own.t.is_alive(), own.n > n, __import__('threading').active_count())"),
+     "import time; n = own.n; time.sleep(.3); print(own.t.is_alive(), own.n > n, "
+     "__import__('threading').active_count())"),
     ("starts_a_thread_that_must_end", "import threading, time\nthreading.Thread(target=time.sleep, args=(.3,)).start()",
      "print(__import__('threading').active_count())"),
     ("starts_a_daemon", "import os, time\nif os.fork() == 0:\n    os.setsid(); time.sleep(600); os._exit(0)",
      "import os; print(len([p for p in os.listdir('/proc') if p.isdigit()]))"),
-    ("starts_a_child_that_forks_on", "import os\nif os.fork() == 0:\n    while True:\n        if os.fork(): os._exit(0)",
+    ("starts_a_child_that_forks_on", "import os\nif os.fork() == 0:\n    while True:\n        if os.fork(): "
+     "os._exit(0)",
      "print('on')"),
-    ("starts_a_process_pool", "from concurrent.futures import ThreadPoolExecutor\np = ThreadPoolExecutor(2)\nx = p.submit("
-     "pow, 2, 5).result()", "print(own.x, own.p.submit(pow, 2, 6).result())"),
-    ("opens_files", "f = open(__file__)\nimport os; d = os.open('/tmp/log', os.O_CREAT | os.O_RDWR)\nimport socket; a, b = "
-     "socket.socketpair()", "import os; own.a.send(b'x'); print(own.f.read(3), own.b.recv(1), os.write(own.d, b'ab'), "
+    ("starts_a_process_pool", "from concurrent.futures import ThreadPoolExecutor\np = ThreadPoolExecutor(2)\nx = "
+     "p.submit(pow, 2, 5).result()", "print(own.x, own.p.submit(pow, 2, 6).result())"),
+    ("opens_files", "f = open(__file__)\nimport os; d = os.open('/tmp/log', os.O_CREAT | os.O_RDWR)\nimport socket; a, "
+     "b = socket.socketpair()", "import os; own.a.send(b'x'); print(own.f.read(3), own.b.recv(1), os.write(own.d, "
+     "b'ab'), "
      "len(os.listdir('/proc/self/fd')))"),
     ("closes_all_descriptors", "import os; os.closerange(3, 256)", "print('on')"),
     ("takes_the_low_descriptors", "import os\nfor n in (3, 4, 5): os.dup2(0, n)", "import os; print(len(os.listdir("
@@ -59,16 +62,19 @@ MODULES = [
     ("changes_the_umask", "import os; os.umask(0o77)", "import os; print(oct(os.umask(0)))"),
     ("changes_the_environment", "import os; os.environ['OWN'] = '1'; del os.environ['LANG']",
      "import os; print(os.environ.get('OWN'), os.environ.get('LANG'), os.popen('echo $OWN').read())"),
-    ("changes_the_path", "import sys; sys.path.insert(0, '/tmp'); sys.path.append('/own')", "import sys; print(sys.path)"),
+    ("changes_the_path", "import sys; sys.path.insert(0, '/tmp'); sys.path.append('/own')", "import sys; "
+     "print(sys.path)"),
     ("changes_argv", "import sys; sys.argv.append('own'); sys.flags", "import sys; print(sys.argv)"),
     ("changes_limits", "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (30, 30))",
      "import resource; print(resource.getrlimit(resource.RLIMIT_NOFILE))"),
-    ("changes_signals", "import signal\nsignal.signal(15, lambda *a: print('handled')); signal.signal(2, signal.SIG_IGN); "
-     "signal.pthread_sigmask(0, [10])", "import os, signal; os.kill(os.getpid(), 15); print(signal.getsignal(2), "
+    ("changes_signals", "import signal\nsignal.signal(15, lambda *a: print('handled')); signal.signal(2, "
+     "signal.SIG_IGN); signal.pthread_sigmask(0, [10])", "import os, signal; os.kill(os.getpid(), 15); "
+     "print(signal.getsignal(2), "
      "signal.pthread_sigmask(0, []))"),
     ("sets_an_alarm", "import signal; signal.signal(14, lambda *a: print('alarm')); signal.setitimer(0, .2)",
      "import time; time.sleep(.5); print('slept')"),
-    ("changes_the_recursion_limit", "import sys; sys.setrecursionlimit(200)", "import sys; print(sys.getrecursionlimit())"),
+    ("changes_the_recursion_limit", "import sys; sys.setrecursionlimit(200)", "import sys; "
+     "print(sys.getrecursionlimit())"),
     ("traces", "import sys\ncalls = []\nsys.setprofile(lambda f, e, a: calls.append(e))", "print(len(own.calls) > 0)"),
     ("changes_the_collector", "import gc; gc.disable(); gc.set_threshold(5)", "import gc; print(gc.isenabled(), "
      "gc.get_threshold())"),
@@ -79,8 +85,8 @@ MODULES = [
      "builtins.own_word = 5\nsys.breakpointhook = None", "print(own_word)\n1/0"),
     ("installs_a_finder", "import sys\nclass F:\n    def find_spec(n, p, t=None): print('asked', n)\n"
      "sys.meta_path.insert(0, F)", "import colorsys"),
-    ("replaces_import", "import builtins\no = builtins.__import__\ndef f(n, *a, **k):\n    print('import', n); return o(n, "
-     "*a, **k)\nbuiltins.__import__ = f", "import colorsys"),
+    ("replaces_import", "import builtins\no = builtins.__import__\ndef f(n, *a, **k):\n    print('import', n); return "
+     "o(n, *a, **k)\nbuiltins.__import__ = f", "import colorsys"),
     ("patches_a_module", "import json, os\njson.dumps = lambda x: 'patched'\nos.own = 1", "import json, os; "
      "print(json.dumps(1), os.own)"),
     ("replaces_itself", "import sys, types\nm = types.ModuleType('own'); m.x = 7; sys.modules['own'] = m",
@@ -89,15 +95,16 @@ MODULES = [
     ("adds_to_sys_modules", "import sys, types\nsys.modules['own_alias'] = types.ModuleType('own_alias')",
      "import own_alias; print(own_alias)"),
     ("changes_main", "import __main__; __main__.given = 5", "print(given, sorted(globals()))"),
-    ("looks_at_its_caller", "import sys\nf = sys._getframe(); n = 0\nwhile f: n += f.f_code.co_filename.endswith('main.py'); "
-     "f = f.f_back", "print(own.n)"),
+    ("looks_at_its_caller", "import sys\nf = sys._getframe(); n = 0\nwhile f: n += "
+     "f.f_code.co_filename.endswith('main.py'); f = f.f_back", "print(own.n)"),
     ("keeps_the_time", "import time, os\nt = time.monotonic(); p = os.getpid() > 1", "print(own.p)"),
     ("has_a_del", "class A:\n    def __del__(s): print('del of own')\na = A()", "print('end')"),
     ("has_a_del_in_a_cycle", "class A:\n    def __del__(s): print('del of own')\na = A(); a.a = a", "print('end')"),
     ("has_a_generator", "def g():\n    try: yield 1\n    finally: print('closed')\nx = g(); next(x)", "print('end')"),
     ("keeps_a_file_buffered", "import os\nf = os.fdopen(os.dup(1), 'w'); f.write('kept\\n')", "print('end')"),
     ("warns", "import warnings; warnings.warn('from own'); warnings.warn('old', DeprecationWarning)", NOTHING),
-    ("changes_filters", "import warnings; warnings.simplefilter('error')", "import warnings; warnings.warn('now an error')"),
+    ("changes_filters", "import warnings; warnings.simplefilter('error')", "import warnings; warnings.warn('now an "
+     "error')"),
     ("changes_logging", "import logging; logging.basicConfig(level=10, format='%(message)s')", "import logging; "
      "logging.debug('said')"),
     ("changes_the_locale", "import locale, time, os\nlocale.setlocale(locale.LC_ALL, 'C'); os.environ['TZ'] = "
@@ -113,8 +120,8 @@ STUCK = [("sleeps", "import time; time.sleep(1000)"), ("spins", "while True: pas
          ("stops_itself", "import os; os.kill(os.getpid(), 19)"),
          ("spins_deaf", "import signal\nfor n in range(1, 65):\n    try: signal.signal(n, signal.SIG_IGN)\n"
           "    except (OSError, ValueError): pass\nwhile True: pass"),
-         ("spins_in_a_thread_and_waits", "import threading\ndef f():\n    while True: pass\nt = threading.Thread(target=f); "
-          "t.start(); t.join()"),
+         ("spins_in_a_thread_and_waits", "import threading\ndef f():\n    while True: pass\nt = "
+          "threading.Thread(target=f); t.start(); t.join()"),
          ("floods", "while True: print('x' * 1000)")]
 
 
@@ -235,8 +242,8 @@ def test_package_with_parts():
                 equal(result["structuredContent"]["stdout"],
                       "['pack', 'pack.a'] False\nb ['pack', 'pack.a', 'pack.b']\n")
 
-            code = "import sys, pack\nprint([n for n in sorted(sys.modules) if 'pack' == n[:4]], hasattr(pack, 'b'))\n" \
-                "import pack.b; print(pack.b.x, [n for n in sorted(sys.modules) if 'pack' == n[:4]])"
+            code = "import sys, pack\ndef l(): return [n for n in sorted(sys.modules) if n[:4] == 'pack']\n" \
+                "print(l(), hasattr(pack, 'b'))\nimport pack.b; print(pack.b.x, l())"
             judge(s.exec(code))
             if warm.known():
                 warm.until_started(s, code, warm.PRELOADED, each=judge)
@@ -262,7 +269,7 @@ def test_a_module_that_changed_is_read_again():
 
 @cases([("empty", "", True), ("blanks", " , ", True), ("one", "numpy", True), ("dotted", "os.path, json", True),
         ("twice", "numpy,numpy", True), ("unknown", "no_such_module_of_any_kind", True),
-        ("built_in", "sys,builtins,posix", True), ("main", "__main__", True), ("itself", "this,antigravity", True),
+        ("built_in", "sys,builtins,posix", True), ("main", "__main__", True), ("itself", "this", True),
         ("no_name", "a b;c", False), ("a_path", "/etc/passwd", False), ("dots", "a..b", False),
         ("code", "os;x=1", False), ("not_ascii", "größe", False), ("option", "--x", False), ("number", "1a", False)])
 def test_names(value, good):
