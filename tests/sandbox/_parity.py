@@ -1,7 +1,7 @@
 """Shared by parity*.py: a program that runs in the sandbox, and outside by the same interpreter, must give the same.
 
 Outside it runs as an ordinary user with the variables that a run has, so that only what the sandbox itself changes can
-make a difference.
+make a difference. Inside it runs in every mode: however it is started, it must give the same.
 """
 import os
 import re
@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-from _sandbox import check, equal, printed, run
+from _sandbox import MODES, check, equal, modes, printed, run_in
 
 # Whom the program is outside when the test is root, so that files refuse it what they refuse an ordinary user.
 ORDINARY_ID = 65533
@@ -70,30 +70,51 @@ def outside(code, stdin=b""):
 
 def neutral(text):
     """Addresses of objects, numbers of threads and of processes are nobody's contract."""
-    return re.sub(r"0x[0-9a-f]{6,}|Thread-\d+|\bpid \d+|pid=\d+", "#", text)
+    return re.sub(r"0x[0-9a-f]{6,}|Thread-\d+|\bpid \d+|pid=\d+|started \d{9,}", "#", text)
 
 
-def same(code, stdin=""):
-    """Checks that a program does inside what it does outside, and returns its result."""
-    python()   # asks the server, which only one thread may do
-    with ThreadPoolExecutor(1) as pool:
-        plain = pool.submit(outside, code, stdin.encode())
-        got = run(code, wait=LIMIT_S, timeout_s=LIMIT_S, stdin=stdin)
-        want = plain.result()
+def _equal(got, want):
     for stream in ("stdout", "stderr"):
         equal(neutral(got[stream]), neutral(want[stream]), stream)
     equal(got["exit_code"], max(want["exit_code"], -1), "exit code")
     check((want["exit_code"] < 0) == bool(got["signal"]), "signal", got)
     equal(got["truncated"], False, "truncated")
+
+
+def same(code, stdin="", within=tuple(MODES), start=None):
+    """Checks that a program does inside what it does outside, in each of these modes, and returns its last result.
+    start: how it must have been started in those that are not cold."""
+    python()   # asks the server, which only one thread may do
+    plain = {}
+    with ThreadPoolExecutor(1) as pool:
+        for mode in modes(within):
+            text = code + MODES[mode][1]
+            if text not in plain:
+                plain[text] = pool.submit(outside, text, stdin.encode())
+            got = run_in(mode, code, lambda got: _equal(got, plain[text].result()), start, LIMIT_S,
+                         timeout_s=LIMIT_S, stdin=stdin)
     return got
 
 
-def same_and_good(code, stdin=""):
+def same_and_good(code, stdin="", **more):
     """The same, for a program that must not fail: two that fail alike would be equal too."""
-    got = same(code, stdin)
+    got = same(code, stdin, **more)
     equal(got["exit_code"], 0, got["stderr"][-600:])
     check(got["stdout"] or got["stderr"], "printed nothing")
     return got
+
+
+def alike(code, stdin=""):
+    """For what a sandbox changes: checks that a program does in every mode what it does when it is started cold, and
+    returns that result."""
+    def told(result):
+        result = dict(result, duration_ms=0)
+        return {name: neutral(value) if isinstance(value, str) else value for name, value in result.items()}
+
+    first = run_in("cold", code, lambda got: None, stdin=stdin)
+    for mode in modes(MODES):
+        run_in(mode, code, lambda got: equal(told(got), told(first)), stdin=stdin)
+    return first
 
 
 def rows(programs):

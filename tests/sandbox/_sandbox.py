@@ -5,8 +5,9 @@ import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import warm  # noqa: E402
 from hostile import ATTEMPTS  # noqa: E402
-from mcp import Server, check, cmdline, descendants, equal, until  # noqa: E402
+from mcp import Server, check, equal, skip, until  # noqa: E402
 
 _servers = {}
 
@@ -67,12 +68,55 @@ def denied(code, allowed=("EPERM", "EACCES", "ENOSYS", "EROFS", "ENOENT"), **mor
 
 
 def nothing_left(s=None):
-    """Below the server there is the worker, and one waiting sandbox whose pid 1 has no child."""
+    """Below the server there is the worker, and below that only what waits for the next program."""
     s = s or server()
     s.exec("pass")
     worker = s.worker()
+    until(lambda: warm.Below(worker).at_rest(), 3, "only what waits is left")
 
-    def settled():
-        below = descendants(worker)
-        return len(below) == 1 and b"main.py" not in cmdline(below[0])
-    until(settled, 3, "only a waiting sandbox is left")
+
+# How programs are started. What holds for one way must hold for all: a table runs in each, and says how it was started.
+
+# mode: (settings of the server, what is put behind a program, how it may then be started). In the last one a program
+# seems to import libraries, which it must not notice.
+PRETENCE = "\nif 0: import numpy, pandas, matplotlib.pyplot\n"
+MODES = {"cold": ({"MCP_EXEC_WARM": "0"}, "", (warm.COLD,)),
+         "warm": ({"MCP_EXEC_WARM": "1"}, "", (warm.WARM, warm.PRELOADED)),
+         "pretended": ({"MCP_EXEC_WARM": "1"}, PRETENCE, (warm.WARM, warm.PRELOADED))}
+_counts = {}
+
+
+def modes(names):
+    """Those of these modes that the server has; count_of_modes fails when it lacks one."""
+    for name in names:
+        _counts.setdefault(name, {})
+    return [name for name in names if name == "cold" or warm.known()]
+
+
+def run_in(mode, code, each, start=None, wait=20, **arguments):
+    """Runs a program in a mode, until it was started in the way that this is about, or the given one. each(structured
+    result) judges every run of it. Returns the last one."""
+    env, behind, wanted = MODES[mode]
+
+    def judge(result):
+        how = warm.start_of(result)
+        counts[how] = counts.get(how, 0) + 1
+        try:
+            each(structured(result))
+        except AssertionError as error:
+            raise AssertionError("started %s in mode %s: %s" % (how, mode, error))
+
+    counts = _counts.setdefault(mode, {})
+    wanted = (start,) if start and mode != "cold" else wanted
+    return structured(warm.until_started(server(**env), code + behind, *wanted, each=judge, wait=wait, **arguments))
+
+
+def every_mode_was_tried():
+    """For the end of a table: that modes were left out is no success, nor that a mode was another in truth."""
+    check(_counts, "there was no run in a mode")
+    lacking = [name for name, counts in _counts.items() if not counts]
+    if lacking and not warm.known():
+        skip("the server has no warm runs: not tried %s" % ", ".join(lacking))
+    equal(lacking, [], "modes without a run:")
+    counts = _counts.get("pretended", {warm.PRELOADED: 1})
+    check(counts.get(warm.PRELOADED, 0) * 2 > sum(counts.values()), "few runs that pretend were preloaded:", counts)

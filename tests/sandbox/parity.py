@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The same program gives the same as plain `python3 main.py`, run outside by the interpreter that runs use."""
 from _parity import rows, same, same_and_good
+from _sandbox import every_mode_was_tried
 from mcp import cases, main
 
 PROGRAMS = [
@@ -107,6 +108,10 @@ def test_same_as_plain_python(code, stdin):
 @cases(rows([row for row in PROGRAMS if row[0] not in FAIL]))
 def test_same_and_good(code, stdin):
     same_and_good(code, stdin)
+
+
+def test_every_mode_was_tried():
+    every_mode_was_tried()
 
 
 main()

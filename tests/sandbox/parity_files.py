@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Files, archives, databases, clocks, and what Python says of itself: the same as under plain `python3 main.py`."""
 from _parity import rows, same_and_good
-from _sandbox import nothing_left
+from _sandbox import every_mode_was_tried, nothing_left
 from mcp import cases, main
 
 FILES = [
@@ -232,6 +232,10 @@ GROUPS = (("files", FILES), ("data", DATA), ("itself", ITSELF))
 @cases(rows([("%s_%s" % (group, row[0]), *row[1:]) for group, programs in GROUPS for row in programs]))
 def test_same_and_good(code, stdin):
     same_and_good(code, stdin)
+
+
+def test_every_mode_was_tried():
+    every_mode_was_tried()
 
 
 def test_nothing_is_left():

@@ -2,10 +2,15 @@
 """The scientific stack under the default limits, with either BLAS: the same as under plain `python3 main.py`."""
 import glob
 import os
+import re
 
 from _parity import rows, same_and_good
-from _sandbox import check, equal, nothing_left, printed, server
+from _sandbox import check, equal, every_mode_was_tried, nothing_left, printed, server
 from mcp import cases, main
+import warm
+
+# They import what another mode would pretend to.
+WITHIN = ("cold", "warm")
 
 # Debian's alternatives choose one BLAS for all programs; a program can choose for itself, before it starts again.
 BLAS = {"reference": ("blas", "lapack"), "openblas": ("openblas-pthread",)}
@@ -47,7 +52,7 @@ NUMPY = [
 
 @cases([("%s_%s" % (label, blas), blas, code) for label, code in NUMPY for blas in BLAS])
 def test_numpy_is_the_same_with(blas, code):
-    got = same_and_good(choose(blas) + code.replace("%%", "%"))["stdout"]
+    got = same_and_good(choose(blas) + code.replace("%%", "%"), within=WITHIN)["stdout"]
     equal(got.splitlines()[0], "%s %s" % (blas == "openblas", blas == "reference"), "which BLAS")
 
 
@@ -122,7 +127,13 @@ LIBRARIES = [
 
 @cases(rows(LIBRARIES))
 def test_same_and_good(code, stdin):
-    same_and_good(code, stdin)
+    """Also by a copy of an interpreter that had loaded the library before."""
+    preloaded = any(re.search(r"\bimport %s\b" % name, code) for name in warm.LIBRARIES)
+    same_and_good(code, stdin, within=WITHIN, start=warm.PRELOADED if preloaded else None)
+
+
+def test_every_mode_was_tried():
+    every_mode_was_tried()
 
 
 def test_nothing_is_left():

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Processes, threads, signals and sockets: the same as under plain `python3 main.py`."""
 from _parity import rows, same, same_and_good
-from _sandbox import check, nothing_left
+from _sandbox import check, every_mode_was_tried, nothing_left
 from mcp import cases, main
 
 GUARD = "if __name__ == '__main__':\n"
@@ -272,6 +272,10 @@ def test_same_and_good(code, stdin):
 def test_ends_the_same(code):
     result = same(code)
     check(result["exit_code"] != 0, "did not fail", result)
+
+
+def test_every_mode_was_tried():
+    every_mode_was_tried()
 
 
 def test_nothing_is_left():

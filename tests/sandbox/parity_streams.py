@@ -4,7 +4,7 @@ import os
 import tempfile
 
 from _parity import outside, rows, same, same_and_good
-from _sandbox import check, equal, nothing_left
+from _sandbox import check, equal, every_mode_was_tried, nothing_left
 import mcp
 from mcp import cases, main
 
@@ -197,6 +197,10 @@ SYNTAX = [("unclosed", "print((1, 2)\nx = 3\n"), ("unclosed_string", "x = 'abc\n
 def test_syntax_error(code):
     result = same(code)
     check(result["exit_code"] == 1 or "Warning" in result["stderr"], "no error", result)
+
+
+def test_every_mode_was_tried():
+    every_mode_was_tried()
 
 
 def test_nothing_is_left():
