@@ -1,5 +1,5 @@
-"""What takes turns in a benchmark: the server as its client sees it, programs that do their work once for each byte they
-are given (turns.h), and the numbers that come of it."""
+"""What takes turns in a benchmark: the server as its client sees it, programs that do their work once for each byte
+they are given (turns.h), and the numbers that come of it."""
 import json
 import os
 import statistics

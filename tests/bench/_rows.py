@@ -92,7 +92,7 @@ def rows_of_print(n):
                   ("ratio", "<=", 0.1), server.started())
         yield Row("print(2 + 2), 95 of 100 calls", "ms", late_ms, None, "median of plain subprocess", plain_ms,
                   ("ratio", "<=", 0.25), server.started())
-        yield Row("print(2 + 2) with MCP_EXEC_WARM=0", "ms", median(times[2]), percentile_95(times[2]),
+        yield Row("print(2 + 2), cold", "ms", median(times[2]), percentile_95(times[2]),
                   "plain subprocess", plain_ms, ("ratio", "<=", 1.25), cold.started())
 
 
@@ -223,7 +223,7 @@ def rows_of_memory(*_):
     with Server({"MCP_EXEC_WARM": "0"}) as server:
         server.warm_up(PRINT, COLD)
         all_mb, pid = settled_mb(server.process.pid), server.process.pid
-        yield Row("idle memory of both programs, MCP_EXEC_WARM=0", "MB", pss_mb([pid] + workers_of(pid)),
+        yield Row("idle memory of both programs, cold", "MB", pss_mb([pid] + workers_of(pid)),
                   against=against, other=other, goal=("value", "<=", 4))
         yield Row("the same, with the sandbox that waits", "MB", all_mb)
     with Server() as server:
@@ -238,7 +238,8 @@ def rows_of_memory(*_):
 
 def wrk(address, seconds):
     """Answers per second to tools/list, over 16 connections of one thread."""
-    command = ["wrk", "-t1", "-c16", "-d%ds" % seconds, "-s", os.path.join(HERE, "list.lua"), "http://%s:%d/mcp" % address]
+    command = ["wrk", "-t1", "-c16", "-d%ds" % seconds, "-s", os.path.join(HERE, "list.lua"),
+               "http://%s:%d/mcp" % address]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True)
     found = re.search(r"Requests/sec:\s+([\d.]+)", done.stdout)
     if done.returncode or not found or "Non-2xx" in done.stdout or "Socket errors" in done.stdout:
