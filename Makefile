@@ -26,7 +26,8 @@ GATE     := $(sort $(wildcard worker/gate/*.c))
 TESTS    := $(sort $(wildcard tests/unit/test_*.c))
 FAKES    := $(sort $(wildcard tests/fake/*.c))
 LEAVE_OUT := $(sort $(wildcard tests/leave_out/*.c))
-ALL_C    := $(SOURCES) $(GATE) $(TESTS) $(FAKES) $(wildcard tests/bench/*.c tests/conformance/*.c) $(LEAVE_OUT)
+BENCH    := $(sort $(wildcard tests/bench/*.c))
+ALL_C    := $(SOURCES) $(GATE) $(TESTS) $(FAKES) $(BENCH) $(wildcard tests/conformance/*.c tests/gate/*.c) $(LEAVE_OUT)
 ALL_H    := $(HEADERS) $(wildcard tests/*/*.h)
 
 objects   = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
@@ -36,6 +37,9 @@ WORKER   := $(BUILD)/libexec/mcp-exec/mcp-exec-worker
 TEST_BIN := $(TESTS:tests/unit/%.c=$(BUILD)/tests/%)
 FAKE_BIN := $(FAKES:tests/fake/%.c=$(BUILD)/tests/%)
 SUITE_SERVER := $(BUILD)/tests/suite_server
+STAMPED_SERVER := $(BUILD)/bench/stamped/bin/mcp-exec
+STAMPED_WORKER := $(BUILD)/bench/stamped/libexec/mcp-exec/mcp-exec-worker
+BENCH_BIN := $(BUILD)/bench/baseline $(BUILD)/bench/empty $(STAMPED_SERVER) $(STAMPED_WORKER)
 
 # --- flags ----------------------------------------------------------------------------------------
 
@@ -64,7 +68,7 @@ define newline
 endef
 space := $(empty) $(empty)
 PROBED := $(BUILD)/flags-$(subst /,_,$(subst $(space),_,$(CC))).mk
-NEEDS_NO_COMPILER := clean help test demo dist format format-check uninstall test-container test-vm roots test-pythons
+NEEDS_NO_COMPILER := clean help test demo bench bench-record dist format format-check uninstall test-container test-vm roots test-pythons
 ifneq ($(filter-out $(NEEDS_NO_COMPILER),$(or $(MAKECMDGOALS),all)),)
 include $(PROBED)
 endif
@@ -100,7 +104,7 @@ $(PROBED): Makefile
 all: $(SERVER) $(WORKER)
 	@echo "mcp-exec $(VERSION) is in $(SERVER): try \`make demo\`, or \`$(SERVER) check\` to see what protects a run here."
 
-everything: $(SERVER) $(WORKER) $(TEST_BIN) $(FAKE_BIN) $(SUITE_SERVER)
+everything: $(SERVER) $(WORKER) $(TEST_BIN) $(FAKE_BIN) $(SUITE_SERVER) $(BENCH_BIN)
 
 # A change of compiler or flags builds everything again.
 .PHONY: FORCE
@@ -141,6 +145,8 @@ $(BUILD)/gate/%.o: %.c $(BUILD)/command
 	$(call say,CC,$< (gate))
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_OURS) $(CPPFLAGS) $(GATE_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/gate/worker/gate/preload.o: worker/gate/preload.py
 
 $(BUILD)/gate.so: $(GATE_OBJECTS)
 	$(call say,LINK,$@)
@@ -217,6 +223,22 @@ $(LEFT_SERVER): $(call objects,supervisor/main.c $(SERVER_WRAPS)) $(BUILD)/libsu
 $(LEFT_WORKER): $(call objects,worker/main.c $(WORKER_WRAPS)) $(BUILD)/libworker.a $(BUILD)/libpolicy.a $(BUILD)/libcommon.a
 	$(call link,$(call wraps,$(WORKER_WRAPS)) $(WORKER_LIBS))
 
+# What a benchmark measures against, an empty sandbox, and the build that notes when a call passes which point.
+SERVER_STAMPS := tests/bench/stamps.c tests/bench/stamps_supervisor.c
+WORKER_STAMPS := tests/bench/stamps.c tests/bench/stamps_worker.c
+
+$(BUILD)/bench/baseline: $(call objects,tests/bench/baseline.c) $(BUILD)/libcommon.a
+	$(call link,)
+
+$(BUILD)/bench/empty: $(call objects,tests/bench/empty.c) $(BUILD)/libworker.a $(BUILD)/libpolicy.a $(BUILD)/libcommon.a
+	$(call link,$(WORKER_LIBS))
+
+$(STAMPED_SERVER): $(call objects,supervisor/main.c $(SERVER_STAMPS)) $(BUILD)/libsupervisor.a $(BUILD)/libpolicy.a $(BUILD)/libcommon.a
+	$(call link,$(call wraps,$(SERVER_STAMPS)) $(SERVER_LIBS))
+
+$(STAMPED_WORKER): $(call objects,worker/main.c $(WORKER_STAMPS)) $(BUILD)/libworker.a $(BUILD)/libpolicy.a $(BUILD)/libcommon.a
+	$(call link,$(call wraps,$(WORKER_STAMPS)) $(WORKER_LIBS))
+
 -include $(patsubst %.o,%.d,$(call objects,$(ALL_C)) $(GATE_OBJECTS))
 
 # --- tests ----------------------------------------------------------------------------------------
@@ -224,7 +246,7 @@ $(LEFT_WORKER): $(call objects,worker/main.c $(WORKER_WRAPS)) $(BUILD)/libworker
 # What these build they build on all processors, unless the caller said otherwise.
 JOBS = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 
-.PHONY: check test demo bench escape leave-out leave-out-build
+.PHONY: check test demo bench bench-record escape leave-out leave-out-build
 check: everything
 	@tests/run --build $(BUILD) unit $(if $(SAN),,arch)
 
@@ -261,15 +283,14 @@ escape:
 	@$(MAKE) --no-print-directory $(JOBS) $(SERVER) $(WORKER)
 	@MCP_EXEC_BIN=$(abspath $(SERVER)) tests/escape/run $(foreach id,$(ESCAPE),'$(id)')
 
-$(BUILD)/bench/baseline: $(BUILD)/obj/tests/bench/baseline.o
-	$(call link,)
-
 .PHONY: syscalls
 syscalls: $(SERVER) $(WORKER)
 	@MCP_EXEC_BIN=$(abspath $(SERVER)) python3 tests/sandbox/syscalls.py --print
 
-bench: $(SERVER) $(WORKER) $(BUILD)/bench/baseline
-	@python3 tests/bench/compare.py --baseline $(BUILD)/bench/baseline $(SERVER)
+bench bench-record:
+	@packaging/deps.sh bench
+	@$(MAKE) --no-print-directory $(JOBS) $(SERVER) $(WORKER) $(BENCH_BIN)
+	@MCP_EXEC_BIN=$(abspath $(SERVER)) MCP_EXEC_BUILD=$(abspath $(BUILD)) tests/bench/run $(if $(filter %-record,$@),--record)
 
 # --- looking at the source ------------------------------------------------------------------------
 
@@ -347,7 +368,7 @@ help:
 	@echo 'make escape           attacks on the sandbox, one line each; ESCAPE="net.*" selects some'
 	@echo 'make test-pythons     key programs under the Pythons of other Debian releases; needs root'
 	@echo 'make demo             starts the server, calls its tool once and shows both sides'
-	@echo 'make bench            what a call costs, next to the same program as a plain subprocess'
+	@echo 'make bench            what calls cost, next to the same without walls; bench-record keeps the result'
 	@echo 'make syscalls         how many system calls a program in the sandbox can reach, and which'
 	@echo 'make leave-out        leaves out one step of the sandbox after the other; which test notices?'
 	@echo 'make install          into PREFIX=/usr/local, below DESTDIR when it is given; make uninstall'

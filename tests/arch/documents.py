@@ -129,6 +129,33 @@ def readme_begins_with_the_test_command(tree):
         yield "the first code block of README.md has no line `make test`"
 
 
+RESULTS = "tests/bench/RESULTS.md"
+SPEED = "How fast it is"
+
+
+def tables(text):
+    """Each table of a text: a list of rows, as dictionaries by the names of its head."""
+    for block in re.findall(r"(?:^\|.*\n)+", text, re.M):
+        lines = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in block.splitlines()]
+        yield [dict(zip(lines[0], line)) for line in lines[2:]]
+
+
+MEASURED = "| what | mcp-exec | ratio |\n| --- | --- | --- |\n| print | 0.61 ms | 0.039 |\n| numpy | 2 ms | 0.02 |\n"
+QUOTED = "# a\n## How fast it is\n\n| what | ratio |\n|---|---|\n| print | 0.03 |\n| numpy | 0.02 |\n"
+
+
+@rule({"README.md": QUOTED, RESULTS: MEASURED}, make=lambda folder: None)
+def readme_quotes_the_benchmark(tree):
+    section = re.search(r"^## %s$(.*?)(?=^## |\Z)" % SPEED, tree.text("README.md"), re.S | re.M)
+    quoted = [row for rows in tables(section.group(1) if section else "") for row in rows]
+    measured = [row for rows in tables(tree.text(RESULTS)) for row in rows]
+    if not quoted:
+        yield "README.md has no table under \"%s\"" % SPEED
+    for row in quoted:
+        if not any(row.items() <= found.items() for found in measured):
+            yield "README.md quotes what %s does not say: %s" % (RESULTS, row)
+
+
 @rule({"packaging/man/a.1": ".TH A 1 2026-01-01\n.SH NAME\na \\- b\n.NONSENSE\n"})
 def manual_pages_are_well_formed(tree):
     folder = os.path.join(tree.root, "packaging/man")

@@ -1,22 +1,20 @@
 /* baseline - the cheapest way to run a program without any wall around it, as a measure for what a sandbox costs.
  *
  * One call: a fresh directory, main.py written into it, `python3 main.py` spawned there with pipes on its three
- * standard streams, both outputs read to their ends, everything removed. For each byte on stdin one call is made, and
- * its wall time in microseconds is printed as a line.
+ * standard streams, both outputs read to their ends, everything removed.
  *
  * usage: baseline PYTHON PROGRAM
  */
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "tests/bench/turns.h"
 
 extern char **environ;
 
@@ -27,23 +25,6 @@ struct program {
 	char text[1 << 16];
 	size_t len;
 };
-
-/* A benchmark that cannot measure has nothing to say. */
-static void must(bool holds, const char *what)
-{
-	if (holds)
-		return;
-	perror(what);
-	exit(1);
-}
-
-static int64_t clock_now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
 
 static void write_program(const char *path, const struct program *program)
 {
@@ -99,8 +80,9 @@ static void drain(const int ends[STREAMS])
 	}
 }
 
-static void call(const struct program *program)
+static void call(void *ctx)
 {
+	const struct program *program = ctx;
 	char dir[] = "/tmp/mcp-exec-bench-XXXXXX";
 	char path[sizeof(dir) + sizeof("/main.py")];
 	int ends[STREAMS];
@@ -123,7 +105,6 @@ int main(int argc, char **argv)
 {
 	static struct program program;
 	ssize_t len;
-	char go;
 	int fd;
 
 	if (argc != 3) {
@@ -135,12 +116,6 @@ int main(int argc, char **argv)
 	must(len >= 0, argv[2]);
 	program.python = argv[1];
 	program.len = (size_t)len;
-	while (read(STDIN_FILENO, &go, 1) == 1) {
-		int64_t start_us = clock_now_us();
-
-		call(&program);
-		printf("%lld\n", (long long)(clock_now_us() - start_us));
-		fflush(stdout);
-	}
+	take_turns(call, &program);
 	return 0;
 }

@@ -10,6 +10,8 @@
 
 #include <stdbool.h>
 
+#include "tests/lib/wrap.h"
+
 /* One name for each step. steps.py has a row for each, and objects when one is missing on either side. */
 #define STEPS(X)                                                                                   \
 	X(ns_user)                                                                                 \
@@ -171,11 +173,5 @@ bool left_out(enum step step);
 
 /* The directory of this program's binary: a trial's own. Never NULL. */
 const char *leave_out_dir(void);
-
-/* Declares both sides of a wrapped function. */
-#define WRAP(type, function, ...)                                                                  \
-	type __real_##function(__VA_ARGS__);                                                       \
-	type __wrap_##function(__VA_ARGS__);                                                       \
-	type __wrap_##function(__VA_ARGS__)
 
 #endif
