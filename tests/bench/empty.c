@@ -87,15 +87,15 @@ static void wait_beyond(struct empty *empty, enum sandbox_state state)
 	struct sandbox *sandbox = &empty->sandbox;
 
 	while (sandbox->state == state) {
-		struct pollfd polls[] = {{.fd = empty->signals, .events = POLLIN},
-					 {.fd = sandbox->sock, .events = POLLIN}};
+		struct pollfd polls[1 + SANDBOX_POLLS] = {
+			{.fd = empty->signals, .events = POLLIN}};
 		struct signalfd_siginfo info;
 		struct rusage usage;
 		pid_t pid;
 
-		must(poll(polls, 2, -1) > 0, "poll");
-		if (polls[1].revents)
-			sandbox_read(sandbox);
+		sandbox_poll(sandbox, polls + 1);
+		must(poll(polls, 1 + SANDBOX_POLLS, -1) > 0, "poll");
+		sandbox_read(sandbox, polls + 1);
 		if (!polls[0].revents || read(empty->signals, &info, sizeof(info)) < 0)
 			continue;
 		while ((pid = wait4(-1, NULL, WNOHANG, &usage)) > 0)
@@ -105,13 +105,15 @@ static void wait_beyond(struct empty *empty, enum sandbox_state state)
 
 static void one_sandbox(void *ctx)
 {
+	static const struct purpose purpose = {.above = NULL};
 	struct empty *empty = ctx;
 	struct sandbox *sandbox = &empty->sandbox;
 
-	must(sandbox_spawn(sandbox, &empty->inside) == 0, "no sandbox could be begun");
+	sandbox_init(sandbox);
+	must(sandbox_spawn(sandbox, &empty->inside, &purpose) == 0, "no sandbox could be begun");
 	wait_beyond(empty, SANDBOX_BUILDING);
 	must(sandbox->state == SANDBOX_READY, "no sandbox could be built");
-	must(sandbox_give(sandbox, empty->fds) == 0, "it took no program");
+	must(sandbox_give(sandbox, empty->fds, GIVE_FDS) == 0, "it took no program");
 	wait_beyond(empty, SANDBOX_RUNNING);
 	wait_beyond(empty, SANDBOX_ENDING);
 	must(sandbox->ended && sandbox->report.status == 0, "the program failed");
@@ -120,7 +122,7 @@ static void one_sandbox(void *ctx)
 
 int main(int argc, char **argv)
 {
-	static struct empty empty = {.sandbox = {.sock = -1, .notify = {.listener = -1}}};
+	static struct empty empty;
 
 	if (argc > 1) {
 		take_turns(run_command, argv + 1);

@@ -39,9 +39,9 @@ WRAP(int, frame_recv, int sock, struct frame *frame, int fds[FRAME_FDS], enum fr
 	return r;
 }
 
-WRAP(int, run_start, struct run *run, struct sandbox *sandbox, const struct limits *limits)
+WRAP(int, run_start, struct run *run, struct place *place, const struct limits *limits)
 {
-	int r = __real_run_start(run, sandbox, limits);
+	int r = __real_run_start(run, place, limits);
 
 	stamps[GIVEN].ns = stamp_now_ns();
 	return r;

@@ -36,16 +36,17 @@ static bool verifying;	    /* privilege_drop_capabilities reads back what is lef
 static unsigned int leader; /* how often setsid was called on the way here */
 static unsigned int masked; /* and sigprocmask */
 
-WRAP(_Noreturn void, inside_main, const struct inside *what, int sock)
+WRAP(_Noreturn void, inside_main, const struct inside *what, const struct purpose *purpose,
+     int sock)
 {
 	inside = true;
-	__real_inside_main(what, sock);
+	__real_inside_main(what, purpose, sock);
 }
 
-WRAP(int, report_take, int sock, int fds[GIVE_FDS])
+WRAP(int, report_take, int sock, struct order *order, int fds[GIVE_ALL_FDS])
 {
 	started = true;
-	return __real_report_take(sock, fds);
+	return __real_report_take(sock, order, fds);
 }
 
 /* What libc has no function for: the root is changed by number, and signals that it keeps to itself are reset. */
@@ -315,10 +316,10 @@ WRAP(_Noreturn void, _exit, int status)
 	__real__exit(status);
 }
 
-WRAP(void, run_kill, struct run *run, struct sandbox *sandbox, enum frame_flag reason)
+WRAP(void, run_kill, struct run *run, enum frame_flag reason)
 {
 	if (reason != FRAME_CANCELLED || !left_out(STEP_cancel))
-		__real_run_kill(run, sandbox, reason);
+		__real_run_kill(run, reason);
 }
 
 WRAP(int, ppoll, struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask)

@@ -45,7 +45,7 @@ static bool make_view(void)
 {
 	return !view_root() && !view_pivot() && !view_workspace(16 * MIB) &&
 	       !view_system(&no_plan) && !view_devices() && view_proc() == 1 && !view_leave_old() &&
-	       !view_seal();
+	       !view_seal(false);
 }
 
 /* Each try returns 0 when it was possible, or the errno. */
