@@ -115,7 +115,7 @@ $(BUILD)/command: FORCE
 # Both programs carry the same hash over every source, and refuse each other when it differs. Only the files that
 # include version.h are compiled again when it changes.
 $(BUILD)/build_id.h: FORCE
-	@mkdir -p $(@D); echo "#define BUILD_ID 0x$$(LC_ALL=C sha256sum $(SOURCES) $(GATE) $(wildcard worker/gate/*.py) $(HEADERS) | sha256sum | cut -c1-16)ULL" >$@.new; \
+	@mkdir -p $(@D); echo "#define BUILD_ID 0x$$(LC_ALL=C sha256sum $(SOURCES) $(GATE) $(sort $(wildcard worker/gate/*.py)) $(HEADERS) | sha256sum | cut -c1-16)ULL" >$@.new; \
 	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 VERSIONED := $(shell grep -ls 'common/version\.h\|BUILD_ID' $(ALL_C))

@@ -245,12 +245,6 @@ int sandbox_open_gate(struct sandbox *sandbox, int *gate)
 	return 0;
 }
 
-void sandbox_close_namespaces(struct sandbox *sandbox)
-{
-	for (size_t i = 0; i < NAMESPACES; i++)
-		cleanup_fd(&sandbox->namespaces[i]);
-}
-
 int sandbox_give(struct sandbox *sandbox, const int *fds, size_t nfds)
 {
 	int r = report_give(sandbox->by_copy ? sandbox->gate : sandbox->sock, fds, nfds);
@@ -310,7 +304,8 @@ void sandbox_clear(struct sandbox *sandbox)
 {
 	cleanup_fd(&sandbox->sock);
 	cleanup_fd(&sandbox->gate);
-	sandbox_close_namespaces(sandbox);
+	for (size_t i = 0; i < NAMESPACES; i++)
+		cleanup_fd(&sandbox->namespaces[i]);
 	notify_clear(&sandbox->notify);
 	sandbox_init(sandbox);
 }

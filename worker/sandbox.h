@@ -73,9 +73,6 @@ bool sandbox_wants_copy(const struct sandbox *sandbox);
  * namespaces. Returns 0 or a negative errno. */
 int sandbox_open_gate(struct sandbox *sandbox, int *gate);
 
-/* Closes the namespaces, which nobody needs any more. */
-void sandbox_close_namespaces(struct sandbox *sandbox);
-
 /* Gives a READY sandbox its program and the run's ends of three pipes, or what more a pristine interpreter gets; the
  * descriptors stay the caller's. Returns 0 or a negative errno. */
 int sandbox_give(struct sandbox *sandbox, const int *fds, size_t nfds);

@@ -26,5 +26,5 @@ bool python_is_at_least(int minor)
 {
 	const char *point = strchr(Py_GetVersion(), '.');
 
-	return point && atoi(point + 1) >= minor;
+	return point && strtol(point + 1, NULL, 10) >= minor;
 }
