@@ -30,6 +30,7 @@ enum {
 
 /* Py_TPFLAGS_HEAPTYPE and so on: bits of what PyType_GetFlags says. */
 #define PYTHON_HEAP_TYPE (1UL << 9)
+#define PYTHON_COLLECTED (1UL << 14) /* Py_TPFLAGS_HAVE_GC */
 #define PYTHON_LONG_SUBCLASS (1UL << 24)
 #define PYTHON_EXCEPTION_SUBCLASS (1UL << 30)
 #define PYTHON_TYPE_SUBCLASS (1UL << 31)
