@@ -171,17 +171,12 @@ static bool ends_unseen(struct kinds *kinds, PyObject *object)
 	return false;
 }
 
-bool objects_end_unseen(PyObject *list, const PyObject *sentinel)
+bool objects_end_unseen(PyObject *list)
 {
 	static struct kinds kinds;
-	bool complete = false;
 
-	for (ssize_t i = 0, n = PyList_Size(list); i < n; i++) {
-		PyObject *object = PyList_GetItem(list, i);
-
-		complete |= object == sentinel;
-		if (!ends_unseen(&kinds, object))
+	for (ssize_t i = 0, n = PyList_Size(list); i < n; i++)
+		if (!ends_unseen(&kinds, PyList_GetItem(list, i)))
 			return false;
-	}
-	return complete;
+	return true;
 }

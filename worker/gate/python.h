@@ -145,4 +145,8 @@ bool python_is_none(PyObject *object);
 /* Whether this is CPython 3.minor or later. */
 bool python_is_at_least(int minor);
 
+/* Puts a function in the place of a module's of the same name; it is shown as the original is. Fills in method->doc, which
+ * must stay as long as the process. Returns the original, a new reference, or NULL with an exception. */
+PyObject *python_replace(PyObject *module, struct python_method *method);
+
 #endif
