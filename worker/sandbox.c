@@ -254,14 +254,18 @@ int sandbox_give(struct sandbox *sandbox, const int *fds, size_t nfds)
 	return r;
 }
 
-/* A peer that closes its socket with a message unread makes one call say so: unix_release_sock in net/unix/af_unix.c. */
+/* A peer that closes its socket with a message unread makes one call say so: unix_release_sock in net/unix/af_unix.c.
+ * All that it can have said is that a step failed. */
 int sandbox_taken(const struct sandbox *sandbox)
 {
 	char byte;
+	ssize_t n = 0;
 
-	if (sandbox->gate < 0 || recv(sandbox->gate, &byte, 1, MSG_DONTWAIT | MSG_PEEK) >= 0)
-		return 0;
-	return errno == EAGAIN || errno == ECONNRESET ? -errno : 0;
+	if (sandbox->gate >= 0)
+		n = recv(sandbox->gate, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
+	if (n > 0)
+		return -ECONNRESET;
+	return n < 0 && (errno == EAGAIN || errno == ECONNRESET) ? -errno : 0;
 }
 
 uint32_t sandbox_layers(const struct sandbox *sandbox)

@@ -78,7 +78,7 @@ int sandbox_open_gate(struct sandbox *sandbox, int *gate);
 int sandbox_give(struct sandbox *sandbox, const int *fds, size_t nfds);
 
 /* Says whether what was given to a copy has been taken: until then its program has not begun. -EAGAIN when it is still
- * there, -ECONNRESET when the copy died without it, else 0. */
+ * there, -ECONNRESET when the copy died without it, or could not make a program of it, else 0. */
 int sandbox_taken(const struct sandbox *sandbox);
 
 /* The walls of whoever is the program. */
