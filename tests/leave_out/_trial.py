@@ -15,12 +15,16 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
+import time
 import traceback
 
 PLAN = json.load(sys.stdin)
 os.environ["MCP_EXEC_BIN"] = os.path.join(PLAN["directory"], "bin", "mcp-exec")
-from _cases import CANARY, CASES, INHERITED_FD, PRELUDE  # noqa: E402
+from _cases import ATTACKER, CANARY, CASES, INHERITED_FD, PRELUDE  # noqa: E402
+import home  # noqa: E402
 import mcp  # noqa: E402
+import warm  # noqa: E402
 import web  # noqa: E402
 
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -34,6 +38,13 @@ REFUSALS = ((None, r"event=(?:worker\.unusable|exec\.failed)\b.*?\bstage=(\w+)")
             ("link", r"event=worker\.lost errno=(?:EBADMSG|EFBIG)\b"),
             ("start", r"^mcp-exec: (?:Cannot become user|No seccomp filter)"))
 MS_REC, MS_SHARED = 0x4000, 0x100000
+# Where the plan is about programs that are started warm, one that is not shows nothing. The worker gives up, and says so.
+STARTS = (warm.WARM, warm.PRELOADED) if PLAN["warm"] else (warm.COLD,)
+NEVER_WARM = re.compile(rb"event=(?:copy|pristine)\.failed\b")
+
+
+class NotWarm(Exception):
+    """The product starts no program warm, since it misses something."""
 
 
 def mount(source, target, kind, flags, data=None):
@@ -46,7 +57,7 @@ class World:
 
     def __init__(self):
         self.name = mcp.unique()
-        self.servers, self.last = {}, None
+        self.servers, self.last, self.python = {}, None, None
         self.up()
         usable = [path for path in COVERED if os.path.isdir(path) and not os.path.islink(path)]
         usr_mount, self.late_mount = usable[:2]
@@ -91,7 +102,8 @@ class World:
         """The server, with what it should not pass on: a descriptor, an ignored signal, no umask, variables."""
         shell = ["/bin/sh", "-c", "trap '' USR2; umask 0; exec %d<'%s'; exec \"$@\"" % (
             INHERITED_FD, self.facts["host_file"]), "sh"]
-        env = dict({"SECRET_OF_HOST": CANARY, "XDG_DATA_HOME": "/" + CANARY, "MCP_EXEC_LOG_LEVEL": "info"}, **env or {})
+        env = dict({"SECRET_OF_HOST": CANARY, "XDG_DATA_HOME": "/" + CANARY, "MCP_EXEC_LOG_LEVEL": "info",
+                    "MCP_EXEC_WARM": str(int(PLAN["warm"]))}, **env or {})
         kind = web.HttpServer if env.get("MCP_EXEC_TRANSPORT") == "http" else mcp.Server
         return kind(env=env, through=shell + (through or self.who(as_user)), cwd=PLAN["directory"])
 
@@ -105,15 +117,42 @@ class World:
         return ["setpriv", "--inh-caps=-all", "--ambient-caps=-all", "--"]
 
     def server(self, case):
-        key = (tuple(sorted(case.env.items())), case.as_user)
+        key = (tuple(sorted(case.env.items())), case.as_user, case.attack)
         server = self.servers.pop(key, None)
         if server is None or server.process.poll() is not None:
-            server = self.last = self.start(case.env, case.as_user)
+            server = self.last = self.start(self.attacked(case), case.as_user)
             server.initialize()
+            self.warm_up(server, case)
         if not case.fresh:
             self.servers[key] = server
         self.last = server
         return server
+
+    def attacked(self, case):
+        """The variables of a case, with an interpreter that loads its attack ahead."""
+        if not case.attack:
+            return case.env
+        if not self.python:
+            tempfile.tempdir = PLAN["directory"]
+            self.home = home.Home()
+            self.python = self.home.venv("v")
+        self.home.write(self.home.packages("v") + "/attack.py", PRELUDE % json.dumps(self.facts) + ATTACKER +
+                        case.attack, 0o644)
+        self.home.hand_over()
+        os.chmod(self.home.path, 0o755)
+        return dict(case.env, MCP_EXEC_PYTHON=self.python, MCP_EXEC_PRELOAD="attack")
+
+    @staticmethod
+    def warm_up(server, case):
+        """Lets programs run until one is started as the plan and the case want it."""
+        if not PLAN["warm"] or case.env.get("MCP_EXEC_TRANSPORT") == "http":
+            return
+        wanted = (warm.PRELOADED,) if case.attack else STARTS
+        deadline = time.monotonic() + 10 * mcp.PATIENCE
+        while warm.start_of(server.exec("import attack" if case.attack else "pass", wait=60)) not in wanted:
+            if NEVER_WARM.search(server.stderr()) or time.monotonic() > deadline:
+                raise NotWarm()
+            time.sleep(0.02)
 
     def find(self, suffix=""):
         """The process of the run that waits for us."""
@@ -177,15 +216,22 @@ class World:
                 # Something runs first, so that there surely is a worker, if one can be had.
                 server.exec("pass", wait=60)
             return case.host(self, server, start)
-        result = server.answer(start(), 90)["result"]
-        if result.get("isError"):
-            return "BROKEN", json.dumps(result["content"])[:300]
+        for _ in range(3):
+            result = server.answer(start(), 90)["result"]
+            if result.get("isError"):
+                return "BROKEN", json.dumps(result["content"])[:300]
+            if warm.start_of(result) in STARTS:
+                break
+        else:
+            raise NotWarm()
         return case.judge(self, result) if case.judge else self.said(result)
 
     def verdict(self, case):
         """The verdict; REFUSED and the stage when a step that was left out is missed by the product itself."""
         try:
             word, detail = self.judge(case)
+        except NotWarm:
+            word, detail = "REFUSED", "warm"
         except Exception:
             word, detail = "BROKEN", traceback.format_exc(limit=3)[-600:]
         if word != "BROKEN":
@@ -206,7 +252,7 @@ def attack(world, names):
     """Cases of the escape suite, which starts servers of its own."""
     suite = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "escape", "run")
     who = [] if ROOT else world.who(False)
-    transport = "http" if names[0].startswith("http.") else "stdio"
+    transport = "http" if names[0].startswith("http.") else "stdio" if PLAN["warm"] else "cold"
     done = subprocess.run(who + [sys.executable, suite, "--json", "--transport", transport, "-j", "1"] + names,
                           stdout=subprocess.PIPE)
     for line in done.stdout.decode().splitlines():
@@ -214,6 +260,8 @@ def attack(world, names):
         refused = re.search(r"Nothing was run\. .*?\((\w+), E[A-Z]+\)", said["detail"])
         if refused and said["verdict"] == "BROKEN":
             said.update(verdict="REFUSED", detail=refused.group(1))
+        elif "was started warm" in said["detail"] and said["verdict"] == "BROKEN":
+            said.update(verdict="REFUSED", detail="warm")
         say(said["id"], said["verdict"], said["detail"])
 
 

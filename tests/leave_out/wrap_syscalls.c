@@ -111,7 +111,11 @@ WRAP(const struct filter_rule *, syscalls_rule, size_t i)
 
 WRAP(int, filter_apply, const struct sock_fprog *filter)
 {
-	return left_out(STEP_seccomp) ? 0 : __real_filter_apply(filter);
+	bool pristine = leave_out_role() == ROLE_PRISTINE;
+
+	return left_out(pristine ? STEP_pristine_seccomp : STEP_seccomp)
+		       ? 0
+		       : __real_filter_apply(filter);
 }
 
 WRAP(int, filter_listen, const struct sock_fprog *filter)

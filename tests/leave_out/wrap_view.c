@@ -191,9 +191,9 @@ WRAP(int, view_leave_old, void)
 	return left_out(STEP_view) || left_out(STEP_old_root) ? 0 : __real_view_leave_old();
 }
 
-WRAP(int, view_seal, void)
+WRAP(int, view_seal, bool executable)
 {
-	return left_out(STEP_view) || left_out(STEP_seal) ? 0 : __real_view_seal();
+	return left_out(STEP_view) || left_out(STEP_seal) ? 0 : __real_view_seal(executable);
 }
 
 /* Without the view there is no /sandbox: the program is put into the trial's own directory. */
