@@ -160,11 +160,13 @@ for _ in range(15): time.sleep(1)
 
 LOOKING = [
     prints("proc.only-its-own", "only pid 1 and itself are in /proc", (PIDS, "proc"),
-           "print(sorted(int(p) for p in os.listdir('/proc') if p.isdigit()))", "[1, 2]\n", needs="proc"),
+           "print(sorted(int(p) for p in os.listdir('/proc') if p.isdigit()) == [1, os.getpid()])", "True\n",
+           needs="proc"),
     prints("proc.only-its-own-by-signal-0", "no other process answers signal 0, getpgid, getsid or priority", PIDS, """
 own_pids()
 found = set()
-for p in range(3, 40000):
+for p in range(2, 40000):
+    if p == os.getpid(): continue
     for f in (lambda: os.kill(p, 0), lambda: os.getsid(p)):
         try: f(); found.add(p)
         except ProcessLookupError: pass
