@@ -168,3 +168,8 @@ TARGETS = {target.name: target for target in (Stdio, Cold, Http, Sse)}
 def below(s):
     """The processes below a server, as far as they live."""
     return descendants(s.pid)
+
+
+def at_rest(s):
+    """Whether nothing is below a server but its worker and what waits for programs."""
+    return warm.Below(s.worker()).at_rest()

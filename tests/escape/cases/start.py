@@ -135,7 +135,7 @@ for name in ("oom_score_adj", "coredump_filter", "cgroup", "setgroups", "gid_map
     try: print(name, [l.split()[::2] for l in open("/proc/self/" + name)])
     except OSError as e: print(name, e.errno)
 mounts = [l.split() for l in open("/proc/self/mountinfo")]
-print("\n".join(sorted(str((f[3] if f[4] != "/" else "/", f[4], f[5], f[-3:])) for f in mounts)))
+print("\\n".join(sorted(str((f[3] if f[4] != "/" else "/", f[4], f[5], f[-3:])) for f in mounts)))
 print(sorted(os.environ), os.getcwd(), sorted(os.listdir("/")), sorted(os.listdir("/dev")), sorted(os.listdir(".")))
 print(open("/proc/self/cmdline", "rb").read(), open("/proc/net/unix").read().count("\\n"), os.uname()[1])
 print([l.split()[0] for l in open("/proc/net/dev")], [l.split()[1:] for l in open("/proc/net/dev")][2:])

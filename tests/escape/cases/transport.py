@@ -122,7 +122,8 @@ CASES = [port_of_the_server, ports_of_clients, own_socket_of_the_server, sockets
 # What is tried with programs that are started by exec, too: what a program is, has and sees when it begins, and who
 # else is there.
 COLD_TOO = ("start.*", "priv.*", "env.*", "proc.descriptors", "proc.only-its-own*", "proc.memory-of-pid-1",
-            "proc.no-terminal", "proc.signal-*", "net.from-run-to-run", "net.only-lo")
+            "proc.no-terminal", "proc.signal-*", "net.from-run-to-run", "net.only-lo",
+            "honest.random-is-fresh", "honest.broken-and-whole")
 
 # What only one of the two has.
 OWN = {"streamable": "http", "stream": "sse"}
