@@ -65,7 +65,8 @@ class Stdio:
         return self._servers[key]
 
     def _warm_up(self, s):
-        if self.start == warm.WARM and "environment" in self.offers and warm.known():
+        if self.start == warm.WARM and "environment" in self.offers and warm.known() and \
+                not s.exec("pass").get("isError"):
             try:
                 warm.warmed(s, timeout=10)
             except Timeout as error:

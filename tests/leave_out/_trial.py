@@ -43,6 +43,15 @@ STARTS = (warm.WARM, warm.PRELOADED) if PLAN["warm"] else (warm.COLD,)
 NEVER_WARM = re.compile(rb"event=(?:copy|pristine)\.failed\b")
 
 
+def refusal(log):
+    """The stage at which the product says in its log that it misses something, or None."""
+    for stage, pattern in REFUSALS:
+        found = re.search(pattern, log.decode(errors="replace"), re.M)
+        if found:
+            return stage or found.group(1)
+    return None
+
+
 class NotWarm(Exception):
     """The product starts no program warm, since it misses something."""
 
@@ -144,13 +153,15 @@ class World:
 
     @staticmethod
     def warm_up(server, case):
-        """Lets programs run until one is started as the plan and the case want it."""
+        """Waits until what waits is what the plan and the case want; without a program, which may not come to an end."""
         if not PLAN["warm"] or case.env.get("MCP_EXEC_TRANSPORT") == "http":
             return
-        wanted = (warm.PRELOADED,) if case.attack else STARTS
         deadline = time.monotonic() + 10 * mcp.PATIENCE
-        while warm.start_of(server.exec("import attack" if case.attack else "pass", wait=60)) not in wanted:
-            if NEVER_WARM.search(server.stderr()) or time.monotonic() > deadline:
+        while True:
+            below, log = warm.ready(server.worker()), server.stderr()
+            if below and len(below.pristine) >= (2 if case.attack else 1) or refusal(log):
+                return
+            if NEVER_WARM.search(log) or time.monotonic() > deadline:
                 raise NotWarm()
             time.sleep(0.02)
 
@@ -236,12 +247,9 @@ class World:
             word, detail = "BROKEN", traceback.format_exc(limit=3)[-600:]
         if word != "BROKEN":
             return word, str(detail)
-        log = self.last.stderr().decode(errors="replace") if self.last else ""
-        for stage, pattern in REFUSALS:
-            found = re.search(pattern, log, re.M)
-            if found:
-                return "REFUSED", stage or found.group(1)
-        return word, detail + log[-600:]
+        log = self.last.stderr() if self.last else b""
+        stage = refusal(log)
+        return ("REFUSED", stage) if stage else (word, detail + log.decode(errors="replace")[-600:])
 
 
 def say(name, word, detail):

@@ -109,13 +109,14 @@ WRAP(const struct filter_rule *, syscalls_rule, size_t i)
 	return &allowed[i];
 }
 
+/* In a sandbox; our own programs put theirs on by it, too. */
 WRAP(int, filter_apply, const struct sock_fprog *filter)
 {
-	bool pristine = leave_out_role() == ROLE_PRISTINE;
+	enum role role = leave_out_role();
+	bool out = role == ROLE_PRISTINE ? left_out(STEP_pristine_seccomp)
+					 : role != ROLE_OUTSIDE && left_out(STEP_seccomp);
 
-	return left_out(pristine ? STEP_pristine_seccomp : STEP_seccomp)
-		       ? 0
-		       : __real_filter_apply(filter);
+	return out ? 0 : __real_filter_apply(filter);
 }
 
 WRAP(int, filter_listen, const struct sock_fprog *filter)

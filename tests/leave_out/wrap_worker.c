@@ -391,11 +391,23 @@ WRAP(void, run_kill, struct run *run, enum frame_flag reason)
 		__real_run_kill(run, reason);
 }
 
+/* The one with its program. */
+static bool has_no_lifeline(void)
+{
+	return is_inside() && started && left_out(STEP_lifeline);
+}
+
+/* When a signal came, init looks once more. */
+WRAP(int, poll, struct pollfd *fds, nfds_t n, int timeout_ms)
+{
+	return has_no_lifeline() ? 0 : __real_poll(fds, n, timeout_ms);
+}
+
 WRAP(int, ppoll, struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask)
 {
 	struct pollfd none = {.fd = -1};
 
-	if (is_inside() && started && left_out(STEP_lifeline))
+	if (has_no_lifeline())
 		return __real_ppoll(&none, 1, timeout, mask);
 	return __real_ppoll(fds, n, timeout, mask);
 }
