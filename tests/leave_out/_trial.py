@@ -38,7 +38,7 @@ REFUSALS = ((None, r"event=(?:worker\.unusable|exec\.failed)\b.*?\bstage=(\w+)")
             ("link", r"event=worker\.lost errno=(?:EBADMSG|EFBIG)\b"),
             ("start", r"^mcp-exec: (?:Cannot become user|No seccomp filter)"))
 MS_REC, MS_SHARED = 0x4000, 0x100000
-# Where the plan is about programs that are started warm, one that is not shows nothing. The worker gives up, and says so.
+# Where the plan is about programs that are started warm, one that is not shows nothing. The log tells when none is.
 STARTS = (warm.WARM, warm.PRELOADED) if PLAN["warm"] else (warm.COLD,)
 NEVER_WARM = re.compile(rb"event=(?:copy|pristine)\.failed\b")
 
@@ -153,7 +153,7 @@ class World:
 
     @staticmethod
     def warm_up(server, case):
-        """Waits until what waits is what the plan and the case want; without a program, which may not come to an end."""
+        """Waits for what plan and case want to wait there; without a program, which may not come to an end."""
         if not PLAN["warm"] or case.env.get("MCP_EXEC_TRANSPORT") == "http":
             return
         deadline = time.monotonic() + 10 * mcp.PATIENCE
@@ -166,8 +166,12 @@ class World:
             time.sleep(0.02)
 
     def find(self, suffix=""):
-        """The process of the run that waits for us."""
-        return mcp.until(lambda: mcp.named(self.name + suffix), 60, "the program waits")[0]
+        """The process of the run that waits for us. What is started by exec is pid 2 in its sandbox, a copy is not."""
+        pid = mcp.until(lambda: mcp.named(self.name + suffix), 60, "the program waits")[0]
+        with open("/proc/%d/status" % pid) as file:
+            if PLAN["warm"] and re.search(r"^NSpid:.*\t2$", file.read(), re.M):
+                raise NotWarm()
+        return pid
 
     @staticmethod
     def as_user_of(pid, argv):

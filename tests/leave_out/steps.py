@@ -56,11 +56,8 @@ class Row:
 
     def warm(self):
         """The same for programs that are started warm."""
-        also = WARM_TOO[self.step]
         options = dict(alone=self.alone, with_=self.with_, why=self.why, cases=" ".join(self.cases))
-        options.update(also if isinstance(also, dict) else {})
-        if also == "filter":
-            options["with_"] = self.with_ + ("pristine_seccomp",)
+        options.update(WARM_TOO[self.step])
         return Row(self.step, capable=self.capable, root=self.root, possible=self.possible,
                    way=WARM, **options)
 
@@ -248,17 +245,25 @@ ROWS = (
     Row("pristine_undumpable", "pristine.memory_of_init", way=WARM),
     Row("pristine_seccomp", "pristine.seccomp", way=WARM),
 )
-# What is left out of programs that are started warm, too; what differs then. "filter": the pristine interpreter's lies
-# around it, too.
-WARM_TOO = dict({step: {} for step in """
+# What is left out of programs that are started warm, too; what differs then.
+WARM_TOO = dict.fromkeys("""
     landlock rlimit_cpu rlimit_nproc rlimit_nofile rlimit_fsize rlimit_stack rlimit_data rlimit_core rlimit_memlock
     rlimit_msgqueue rlimit_nice rlimit_rtprio rlimit_sigpending cap_bounding cap_sets cap_verify undumpable_init
     seccomp_default seccomp_foreign_abi seccomp_namespaces seccomp_clone seccomp_mounts seccomp_tracing seccomp_keyrings
     seccomp_kernel seccomp_ids seccomp_scheduling seccomp_host seccomp_sockets seccomp_ioctl seccomp_prctl seccomp_fcntl
     seccomp_mknod seccomp_prlimit seccomp_memory seccomp_uncounted seccomp_personality seccomp_needless seccomp_filters
-    environment signals signal_mask session_program umask niceness oom_score core_filter affinity kill lifeline init_exit
-    cancel memory_watch deadline output_cap
-    """.split()}, seccomp="filter", nnp_init="filter", cap_securebits="filter", close_inherited=dict(cases="proc.descriptors", alone="OPEN"))
+    environment signals signal_mask session_program umask niceness oom_score core_filter affinity kill lifeline
+    init_exit cancel memory_watch deadline output_cap
+    """.split(), {})
+WARM_TOO.update({
+    # Nothing is started by exec, which would close what is close-on-exec.
+    "close_inherited": {"cases": "proc.descriptors", "alone": "OPEN"},
+    # The filter of the pristine interpreter lies around a copy, too. Without it no thread can be started.
+    "seccomp": {"cases": "priv.filter-is-on", "with_": OUTER_FILTERS + ("pristine_seccomp",)},
+    "nnp_init": {"with_": ("nnp_worker", "nnp_supervisor", "seccomp", "pristine_seccomp") + OUTER_FILTERS},
+    "cap_securebits": {"with_": EVERY_NNP + OUTER_FILTERS + ("id_map_not_root", "cap_bounding", "cap_verify", "seccomp",
+                                                             "pristine_seccomp")},
+})
 
 
 class Trials:

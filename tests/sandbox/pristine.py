@@ -34,7 +34,8 @@ attempt("packet", socket.socket, 17, 3); attempt("raw", socket.socket, 2, 3); at
 for path in (%(canary)r, "/proc/1/root" + %(canary)r, "../" * 9 + %(canary)r, "/etc/shadow", "/root", "/home", "/sys",
              "/run", "/proc/1/cwd", "/proc/1/environ", "/proc/1/mem"):
     attempt("read " + path, lambda: os.close(os.open(path, os.O_RDONLY)))
-for path in ("/usr/x", "/etc/x", "/x", "/dev/x", "/gate.so", "/proc/sys/kernel/core_pattern", "/proc/self/oom_score_adj"):
+for path in ("/usr/x", "/etc/x", "/x", "/dev/x", "/gate.so", "/proc/sys/kernel/core_pattern",
+             "/proc/self/oom_score_adj"):
     attempt("write " + path, lambda: os.close(os.open(path, os.O_WRONLY | os.O_CREAT)))
 attempt("execute", lambda: (open("/tmp/x", "w").write("#!/bin/sh\\n"), os.chmod("/tmp/x", 0o755),
                             os.posix_spawn("/tmp/x", ["x"], {})))

@@ -4,8 +4,8 @@ import fnmatch
 from . import (environment, files, honest, http, http_heads, http_load, http_sessions, messages, network, output,
                privilege, processes, reports, resources, start, transport)
 
-THEMES = (network, files, environment, processes, start, privilege, resources, output, messages, honest, reports, transport,
-          http, http_heads, http_load, http_sessions)
+THEMES = (network, files, environment, processes, start, privilege, resources, output, messages, honest, reports,
+          transport, http, http_heads, http_load, http_sessions)
 ALL = [case for theme in THEMES for case in theme.CASES]
 if len({case.id for case in ALL}) != len(ALL):
     raise ValueError("an id twice: %s" % sorted(case.id for case in ALL))

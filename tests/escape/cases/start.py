@@ -148,7 +148,7 @@ PROGRAMS = [
            "pid_namespace", PAST, "1 True True\n", needs="proc"),
     prints("start.gate-serves-nobody", "the code by which a copy enters its sandbox, called by the program",
            ("seccomp", "descriptors"), GATE, ("ended\n", "absent\n"), needs="proc"),
-    attempts("start.pid-2", "ptrace and its relatives on whoever was pid 2, and on its own past", ("seccomp", "init"), """
+    attempts("start.pid-2", "ptrace and its relatives on pid 1 and whoever was pid 2", ("seccomp", "init"), """
 class Vector(ctypes.Structure): _fields_ = [("base", ctypes.c_void_p), ("n", ctypes.c_size_t)]
 b = ctypes.create_string_buffer(8); mine = Vector(ctypes.addressof(b), 8); theirs = Vector(0x400000, 8)
 for p in {1, 2} - {os.getpid()}:
