@@ -134,6 +134,7 @@ static void test_each_kind_brings_as_many_descriptors_as_it_has_or_is_refused(vo
 		     {REPORT_READY, 1},
 		     {REPORT_FAILED, 0},
 		     {REPORT_ENDED, 0},
+		     {REPORT_TAKEN, 0},
 		     {REPORT_SERVING, 0}};
 
 	(void)state;

@@ -157,7 +157,8 @@ static void test_a_step_that_a_copy_could_not_do_ends_the_sandbox(void **state)
 /* Nothing else may come over a gate, from whoever has it. */
 static void test_other_reports_over_the_gate_end_the_sandbox(void **state)
 {
-	static const enum report_kind kinds[] = {REPORT_SPAWNED, REPORT_ENDED, REPORT_SERVING};
+	static const enum report_kind kinds[] = {REPORT_SPAWNED, REPORT_ENDED, REPORT_TAKEN,
+						 REPORT_SERVING};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
@@ -213,16 +214,29 @@ static void leave(struct play *play)
 	read_all(play);
 }
 
-static void test_a_program_is_taken_when_the_gate_is_closed_behind_it(void **state)
+static void test_a_program_is_taken_when_the_copy_says_so(void **state)
 {
 	struct play play = given();
 
 	(void)state;
 	take(&play);
 	assert_int_equal(sandbox_taken(&play.sandbox), -EAGAIN);
+	assert_int_equal(report_taken(play.copy), 0);
+	assert_int_equal(sandbox_taken(&play.sandbox), 0);
 	leave(&play);
 	assert_int_equal(play.sandbox.state, SANDBOX_RUNNING);
 	assert_int_equal(sandbox_taken(&play.sandbox), 0);
+	finish(&play);
+}
+
+static void test_a_copy_that_died_with_the_order_has_not_taken_it(void **state)
+{
+	struct play play = given();
+
+	(void)state;
+	take(&play);
+	leave(&play);
+	assert_int_equal(sandbox_taken(&play.sandbox), -ECONNRESET);
 	finish(&play);
 }
 
@@ -272,7 +286,8 @@ int main(void)
 		cmocka_unit_test(test_a_step_that_a_copy_could_not_do_ends_the_sandbox),
 		cmocka_unit_test(test_other_reports_over_the_gate_end_the_sandbox),
 		cmocka_unit_test(test_the_end_of_a_copy_that_waits_ends_the_sandbox),
-		cmocka_unit_test(test_a_program_is_taken_when_the_gate_is_closed_behind_it),
+		cmocka_unit_test(test_a_program_is_taken_when_the_copy_says_so),
+		cmocka_unit_test(test_a_copy_that_died_with_the_order_has_not_taken_it),
 		cmocka_unit_test(test_a_copy_that_died_before_has_not_taken_it),
 		cmocka_unit_test(test_a_copy_that_could_not_write_it_down_has_not_taken_it),
 		cmocka_unit_test(test_a_sandbox_that_needs_no_copy_is_ready_with_init),
