@@ -156,12 +156,15 @@ class World:
         """Waits for what plan and case want to wait there; without a program, which may not come to an end."""
         if not PLAN["warm"] or case.env.get("MCP_EXEC_TRANSPORT") == "http":
             return
-        deadline = time.monotonic() + 10 * mcp.PATIENCE
+        start = time.monotonic()
         while True:
             below, log = warm.ready(server.worker()), server.stderr()
-            if below and len(below.pristine) >= (2 if case.attack else 1) or refusal(log):
+            spent = (time.monotonic() - start) / mcp.PATIENCE
+            # A copy that went astray is not recognized; the log tells of its interpreter.
+            if below and len(below.pristine) >= (2 if case.attack else 1) or refusal(log) or (
+                    spent > 2 and not case.attack and re.search(rb"event=warm\.changed bare=1", log)):
                 return
-            if NEVER_WARM.search(log) or time.monotonic() > deadline:
+            if NEVER_WARM.search(log) or spent > 10:
                 raise NotWarm()
             time.sleep(0.02)
 
