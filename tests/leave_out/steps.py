@@ -54,6 +54,10 @@ class Row:
     def name(self):
         return self.step + (" warm" if self.way == WARM else "")
 
+    @property
+    def steps(self):
+        return TOGETHER if self.way == WARM and self.step in TOGETHER else (self.step,)
+
     def warm(self):
         """The same for programs that are started warm."""
         options = dict(alone=self.alone, with_=self.with_, why=self.why, cases=" ".join(self.cases))
@@ -245,16 +249,19 @@ ROWS = (
     Row("pristine_undumpable", "pristine.memory_of_init", way=WARM),
     Row("pristine_seccomp", "pristine.seccomp", way=WARM),
 )
+# Each is seen by its own case alone, and has been left out alone of programs that are started cold: warm, one trial does.
+TOGETHER = tuple("""
+    rlimit_cpu rlimit_nproc rlimit_nofile rlimit_fsize rlimit_stack rlimit_core rlimit_memlock rlimit_msgqueue rlimit_nice
+    rlimit_rtprio rlimit_sigpending signals niceness oom_score core_filter affinity
+    """.split())
 # What is left out of programs that are started warm, too; what differs then.
 WARM_TOO = dict.fromkeys("""
-    landlock rlimit_cpu rlimit_nproc rlimit_nofile rlimit_fsize rlimit_stack rlimit_data rlimit_core rlimit_memlock
-    rlimit_msgqueue rlimit_nice rlimit_rtprio rlimit_sigpending cap_bounding cap_sets cap_verify undumpable_init
+    landlock rlimit_data cap_bounding cap_sets cap_verify undumpable_init
     seccomp_default seccomp_foreign_abi seccomp_namespaces seccomp_clone seccomp_mounts seccomp_tracing seccomp_keyrings
     seccomp_kernel seccomp_ids seccomp_scheduling seccomp_host seccomp_sockets seccomp_ioctl seccomp_prctl seccomp_fcntl
     seccomp_mknod seccomp_prlimit seccomp_memory seccomp_uncounted seccomp_personality seccomp_needless seccomp_filters
-    environment signals signal_mask session_program umask niceness oom_score core_filter affinity kill lifeline
-    init_exit cancel memory_watch deadline output_cap
-    """.split(), {})
+    environment signal_mask session_program umask kill lifeline init_exit cancel memory_watch deadline
+    """.split() + list(TOGETHER), {})
 WARM_TOO.update({
     # Nothing is started by exec, which would close what is close-on-exec.
     "close_inherited": {"cases": "proc.descriptors", "alone": "OPEN"},
@@ -360,7 +367,7 @@ class Judge:
 
     @staticmethod
     def plan(trials, row):
-        left = [(row.step,)] + ([(row.step,) + row.with_, row.with_] if row.needs_company else [])
+        left = [row.steps] + ([(row.step,) + row.with_, row.with_] if row.needs_company else [])
         return [trials.want(steps, row.cases, row.capable, row.way) for steps in left]
 
     def together(self, trials):
