@@ -100,12 +100,6 @@ static void discard_old(struct pool *pool)
 	}
 }
 
-/* Whether a program that comes now would find a warm place. */
-static bool is_warm(const struct pool *pool)
-{
-	return serving(pool, PLACE_BARE) && pool->parked[PLACE_BARE];
-}
-
 void pool_fill(struct pool *pool, bool idle, uint64_t now_us)
 {
 	if (!pool->off)
@@ -117,7 +111,7 @@ void pool_fill(struct pool *pool, bool idle, uint64_t now_us)
 		if (pristine && !pool->parked[kind])
 			build(pool, (enum place_kind)kind, pristine);
 	}
-	if (!pool->parked[PLACE_COLD] && !pool->cold_failed && !is_warm(pool))
+	if (!pool->parked[PLACE_COLD] && !pool->cold_failed)
 		build(pool, PLACE_COLD, NULL);
 }
 

@@ -4,9 +4,8 @@
  *   cold     init starts `python3 main.py`;
  *   bare     a copy of an interpreter that has just started waits for the program;
  *   loaded   the same, of one that has modules loaded: those that programs used lately, and those the operator named.
- * One place of each warm kind is kept ready, and a cold one only where there is no warm one. A program goes by what it
- * seems to import: a wrong guess costs time and nothing else. Whatever goes wrong with a warm place, there is the cold
- * one, which needs nothing but the worker.
+ * One place of each kind is kept ready. A program goes by what it seems to import: a wrong guess costs time and nothing
+ * else. Whatever goes wrong with a warm place, there is the cold one, which needs nothing but the worker.
  *
  * The interpreters are replaced now and then, as all copies of one share hash seed and address layout; and when other
  * modules are used, or none for a while. Those that failed are tried again after a pause that doubles; modules that

@@ -249,6 +249,27 @@ static void on_signal(struct worker *worker)
 		pool_reaped(&worker->pool, pid, &usage);
 }
 
+/* poll(2) takes no more entries than this process may have descriptors, so those without one are left out. Returns as
+ * poll does. */
+static int poll_used(struct pollfd polls[POLLS], int wait_ms)
+{
+	struct pollfd used[POLLS];
+	size_t places[POLLS], n = 0;
+	int r;
+
+	for (size_t i = 0; i < POLLS; i++) {
+		polls[i].revents = 0;
+		if (polls[i].fd < 0)
+			continue;
+		places[n] = i;
+		used[n++] = polls[i];
+	}
+	r = poll(used, n, wait_ms);
+	for (size_t i = 0; r > 0 && i < n; i++)
+		polls[places[i]].revents = used[i].revents;
+	return r;
+}
+
 static void fill_polls(const struct worker *worker, struct pollfd polls[POLLS])
 {
 	polls[AT_LINK] = (struct pollfd){.fd = worker->link, .events = POLLIN};
@@ -276,7 +297,12 @@ static void turn(struct worker *worker)
 	int n;
 
 	fill_polls(worker, polls);
-	n = poll(polls, POLLS, wait_ms);
+	n = poll_used(polls, wait_ms);
+	if (n < 0 && errno != EINTR) {
+		log_event(LOG_ERROR, "worker.broken", LOG_ERRNO("error", errno));
+		leave(worker, 1);
+		return;
+	}
 	if (n > 0 && worker->run.started && !worker->run.capture_error)
 		run_capture(&worker->run, polls + AT_CAPTURE);
 	if (n > 0)
