@@ -45,7 +45,7 @@ IDENTITY = [
     ("hooks", "import sys\nprint(sys.excepthook, sys.displayhook, sys.gettrace(), sys.getprofile(), "
      "sys.getswitchinterval(), hasattr(sys, 'last_type'))"),
     ("collector", "import gc\nprint(gc.get_threshold(), gc.isenabled(), gc.callbacks, gc.garbage, gc.get_debug(), "
-     "gc.get_freeze_count(), gc.get_objects, gc.get_referrers.__module__, len(gc.get_objects.__doc__))\nx = []\n"
+     "gc.get_freeze_count() < 1000, gc.get_objects, gc.get_referrers.__module__, len(gc.get_objects.__doc__))\nx = []\n"
      "print(len(gc.get_referrers(x)), [type(r).__name__ for r in gc.get_referrers(x)], len(gc.get_objects()) > 3000)\n"
      "import inspect; print(inspect.signature(gc.get_objects), gc, gc.__spec__)"),
     ("collector_finds", "import gc\nclass A: pass\na = [A() for _ in range(7)]\nprint(sum(isinstance(o, A) for o in "
@@ -297,7 +297,8 @@ LOADING = [("modules_of_" + name.replace(" ", "_"), "import sys\nb = set(sys.mod
     ("import_hooked", "import builtins\nreal = builtins.__import__\ndef f(n, *a, **k): print('import', n); return real(n, "
      "*a, **k)\nbuiltins.__import__ = f\nimport colorsys\nbuiltins.__import__ = real"),
     ("by_importlib", "import importlib\nprint(importlib.import_module('.linalg', 'numpy'))"),
-    ("in_thread", "import threading\nfound = []\ndef f():\n    import numpy; found.append(numpy.arange(3))\n"
+    ("in_thread", "import threading\nfound = []\ndef f():\n    try: import numpy; found.append(numpy.arange(3))\n    "
+     "except ImportError: found.append(0)\n"
      "l = [threading.Thread(target=f) for _ in range(3)]\n[t.start() for t in l]; [t.join() for t in l]; print(found)"),
     ("in_child", "import subprocess, sys\nprint(subprocess.run([sys.executable, '-c', 'import sys; print(\"numpy\" in "
      "sys.modules)'], capture_output=True, text=True).stdout)"),

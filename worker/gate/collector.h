@@ -14,7 +14,8 @@ int collector_prepare(PyObject *gc);
  * be told from it, and no collection touches the others. Returns 0, or -1 with a Python exception. */
 int collector_freeze(void);
 
-/* Puts them back, unless that was done or the program has frozen everything itself. */
+/* Puts them back, unless that was done or the program has frozen everything itself. Leaves an exception as
+ * it is. */
 void collector_unfreeze(void);
 
 /* Whether objects are frozen as collector_freeze left them, and the collector has nothing to say or to call at the end of

@@ -107,7 +107,6 @@ PyObject *PySys_GetObject(const char *);
 int PySys_SetObject(const char *, PyObject *);
 void PySys_WriteStderr(const char *, ...);
 int PyFile_WriteObject(PyObject *, PyObject *, int);
-int PyObject_Print(PyObject *, FILE *, int);
 
 PyObject *PyObject_Call(PyObject *, PyObject *, PyObject *);
 PyObject *PyObject_CallFunction(PyObject *, const char *, ...);
@@ -118,6 +117,8 @@ int PyObject_SetAttrString(PyObject *, const char *, PyObject *);
 int PyObject_HasAttrString(PyObject *, const char *);
 int PyObject_IsTrue(PyObject *);
 PyObject *PyObject_Type(PyObject *);
+
+void PyObject_GC_UnTrack(void *);
 
 PyObject *PyDict_New(void);
 PyObject *PyDict_Copy(PyObject *);
