@@ -18,8 +18,8 @@ struct enter *enter_open(int control, int plan);
  * lives as long as the struct. */
 const char *enter_modules(const struct enter *enter);
 
-/* Tells the worker that this process serves. loaded has bit i set when module i of enter_modules is preloaded. error is
- * 0, or an errno: ENOTSUP for an interpreter that cannot be copied, which then exits. Returns 0 or -errno. */
+/* Tells the worker that this process serves. loaded has bit i set when module i of enter_modules is preloaded. error
+ * is 0, or an errno: ENOTSUP for an interpreter that cannot be copied, which then exits. Returns 0 or -errno. */
 int enter_ready(struct enter *enter, uint32_t loaded, int error);
 
 /* Waits for the next sandbox to enter. Returns 1, 0 when there will be none, -errno. */
@@ -28,9 +28,9 @@ int enter_next(struct enter *enter);
 /* Makes the copy. Returns 0 in it, alone in its sandbox and locked down; 1 or -errno in the pristine interpreter. */
 int enter_fork(struct enter *enter);
 
-/* In the copy: says that it is ready and waits for the program. When it returns, main.py is written, 0, 1 and 2 are the
- * run's pipes, and everything else is closed but *report: a descriptor that is closed on exec and that the caller closes
- * before any code of the program runs, or -1. Returns 0; exits the process when no program will come. */
+/* In the copy: says that it is ready and waits for the program. When it returns, main.py is written, 0, 1 and 2 are
+ * the run's pipes, and everything else is closed but *report: a descriptor that is closed on exec and that the caller
+ * closes before any code of the program runs, or -1. Returns 0; exits the process when no program will come. */
 int enter_wait(struct enter *enter, int *report);
 
 #endif

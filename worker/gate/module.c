@@ -1,10 +1,10 @@
 /* module - theory of operation
  *
- * The pristine interpreter is `python3 main.py` whose main.py loads this module and then ends, as far as Python can tell.
- * A copy of it runs its program where Python would go on after that: CPython flushes sys.stderr when main.py has ended
- * (pythonrun.c, flush_io: 3.8 to 3.14), and sys.stderr is a *door* then, an object that serves when it is asked for its
- * "flush". At that place the main thread has no Python frame, its stack is as deep as it is for a program, and nothing is
- * being finalized yet. The door is a type's tp_getattro and not a callable, since calls count as recursion.
+ * The pristine interpreter is `python3 main.py` whose main.py loads this module and then ends, as far as Python can
+ * tell. A copy of it runs its program where Python would go on after that: CPython flushes sys.stderr when main.py has
+ * ended (pythonrun.c, flush_io: 3.8 to 3.14), and sys.stderr is a *door* then, an object that serves when it is asked
+ * for its "flush". At that place the main thread has no Python frame, its stack is as deep as it is for a program, and
+ * nothing is being finalized yet. The door is a type's tp_getattro and not a callable, since calls count as recursion.
  */
 #include <errno.h>
 #include <stdbool.h>

@@ -58,8 +58,8 @@ int objects_prepare(void)
 	return known.reference && known.c_function && known.function ? 0 : -1;
 }
 
-/* Before 3.10 only a class that was made at run time can be asked for a slot; the others have no metaclass of their own
- * that would answer for an attribute. */
+/* Before 3.10 only a class that was made at run time can be asked for a slot; the others have no metaclass of their
+ * own that would answer for an attribute. */
 static bool has_finalizer(PyObject *type)
 {
 	if (PyType_GetFlags(type) & PYTHON_HEAP_TYPE)
@@ -114,8 +114,8 @@ static bool is_below(const char *path, const char *variable)
 	return prefix && !strncmp(path, prefix, strlen(prefix)) && path[strlen(prefix)] == '/';
 }
 
-/* Code of a library: callbacks by which it, or a weak set or dictionary, forgets an object. But for _cb of a WeakMethod,
- * which calls another. */
+/* Code of a library: callbacks by which it, or a weak set or dictionary, forgets an object. But for _cb of a
+ * WeakMethod, which calls another. */
 static bool is_of_library(PyObject *function)
 {
 	PyObject *code = PyObject_GetAttrString(function, "__code__");

@@ -1,16 +1,16 @@
 # preload - theory of operation
 #
-# The pristine interpreter imports modules ahead of the programs that may want them, and hides them: they are taken out of
-# sys.modules into a *stash*. A program's import searches as ever, through sys.path and whatever else the program has
-# changed; only when the module is to be loaded (importlib._bootstrap._load_unlocked, where module.c waits) and it is the
-# very one of the stash, it is *thawed*: put back, with everything that its import would have loaded. So a program that
-# imports nothing has nothing, and one that imports numpy alone has what plain Python has then.
+# The pristine interpreter imports modules ahead of the programs that may want them, and hides them: they are taken out
+# of sys.modules into a *stash*. A program's import searches as ever, through sys.path and whatever else the program has
+# changed; only when the module is to be loaded (importlib._bootstrap._load_unlocked, where module.c waits) and it is
+# the very one of the stash, it is *thawed*: put back, with everything that its import would have loaded. So a program
+# that imports nothing has nothing, and one that imports numpy alone has what plain Python has then.
 #
 # What belongs to a module is recorded while it is preloaded: all that was asked for while its body ran, and what that
 # changed beside modules (warnings' filters, sys.meta_path, exit functions, the environment).
 #
-# All of this is compiled under importlib's own file name, so that tracebacks and warnings leave its frames out. It imports
-# nothing but what every interpreter has loaded from the start.
+# All of this is compiled under importlib's own file name, so that tracebacks and warnings leave its frames out. It
+# imports nothing but what every interpreter has loaded from the start.
 import _frozen_importlib as bootstrap
 import _frozen_importlib_external as _bootstrap_external
 import builtins
@@ -85,8 +85,8 @@ def _closure_of(name):
 
 
 def _set_aside():
-    """An extension imports what is there without a word to Python, so nothing is there but what waits for it. Modules that
-    were put into sys.modules by hand stay, for they are not found again."""
+    """An extension imports what is there without a word to Python, so nothing is there but what waits for it. Modules
+    that were put into sys.modules by hand stay, for they are not found again."""
     for name in [name for name in _loaded if name in sys.modules and not any(
             (running + ".").startswith(name + ".") for running in _running)]:
         _aside[name] = sys.modules.pop(name)

@@ -1,7 +1,7 @@
 /* program - see the header.
  *
- * What it does is what CPython's pymain_run_file and PyErr_Print do for a script. Those would do it too, but for the end:
- * they finalize the whole interpreter, which takes longer than most programs.
+ * What it does is what CPython's pymain_run_file and PyErr_Print do for a script. Those would do it too, but for the
+ * end: they finalize the whole interpreter, which takes longer than most programs.
  */
 #include "worker/gate/program.h"
 
@@ -25,8 +25,8 @@ static bool is_text(PyObject *object)
 	return type == own;
 }
 
-/* The exit code for the code of a SystemExit. Returns false when it is neither none, nor a number, nor text for a stderr
- * that is Python's own; an int that does not fit is -1, as PyLong_AsLong has it. */
+/* The exit code for the code of a SystemExit. Returns false when it is neither none, nor a number, nor text for a
+ * stderr that is Python's own; an int that does not fit is -1, as PyLong_AsLong has it. */
 static bool simple_status(PyObject *code, int *status)
 {
 	PyObject *stream = PySys_GetObject("stderr");
@@ -48,19 +48,31 @@ static bool simple_status(PyObject *code, int *status)
 	return true;
 }
 
+/* What a SystemExit has for a code, as a new reference; value may also be the code itself, while nobody has looked at
+ * the exception. Returns false when only the program can tell. */
+static bool code_of(PyObject *value, PyObject **code)
+{
+	PyObject *type = value ? PyObject_Type(value) : NULL;
+	bool is_exit = type == PyExc_SystemExit;
+
+	Py_DecRef(type);
+	*code = is_exit ? PyObject_GetAttrString(value, "code") : value;
+	if (!is_exit)
+		Py_IncRef(value);
+	return is_exit || !value || !(python_flags(value) & PYTHON_EXCEPTION_SUBCLASS);
+}
+
 /* Takes a SystemExit that is nothing special for the exit code; leaves any other exception. */
 static bool take_system_exit(int *status)
 {
-	PyObject *type, *value, *traceback, *code;
+	PyObject *type, *value, *traceback, *code = NULL;
 	bool taken = false;
 
 	PyErr_Fetch(&type, &value, &traceback);
 	if (type == PyExc_SystemExit) {
 		fflush(stdout);
-		code = value && python_flags(value) & PYTHON_EXCEPTION_SUBCLASS
-			       ? PyObject_GetAttrString(value, "code")
-			       : value;
-		taken = simple_status(code, status);
+		taken = code_of(value, &code) && simple_status(code, status);
+		Py_DecRef(code);
 	}
 	PyErr_Restore(type, value, traceback);
 	if (taken)
@@ -84,8 +96,8 @@ static void flush_streams(void)
 	PyErr_Restore(type, value, traceback);
 }
 
-/* What the program did not catch. CPython prints it, and ends the process for some SystemExit, or one that a hook raises.
- * Returns the exit code. */
+/* What the program did not catch. CPython prints it, and ends the process for some SystemExit, or one that a hook
+ * raises. Returns the exit code. */
 static int end_of_exception(void)
 {
 	PyObject *hook = PySys_GetObject("excepthook");

@@ -1,10 +1,10 @@
 /* python - what is used of CPython's C API, declared by hand.
  *
- * One binary serves every CPython from 3.8 on, and is built where no header of Python is. The real headers would not do:
- * their macros look into structs that differ from version to version, and what is needed most (PyOS_AfterFork_Child,
- * PyRun_FileExFlags) is outside the limited API. So objects are opaque here, only exported functions are called, and the
- * few structs are those of the stable ABI. A build with other objects (free-threaded, or traced references) is refused
- * by module.c.
+ * One binary serves every CPython from 3.8 on, and is built where no header of Python is. The real headers would not
+ * do: their macros look into structs that differ from version to version, and what is needed most
+ * (PyOS_AfterFork_Child, PyRun_FileExFlags) is outside the limited API. So objects are opaque here, only exported
+ * functions are called, and the few structs are those of the stable ABI. A build with other objects (free-threaded, or
+ * traced references) is refused by module.c.
  */
 #ifndef WORKER_GATE_PYTHON_H
 #define WORKER_GATE_PYTHON_H
@@ -127,8 +127,6 @@ int PyDict_Update(PyObject *, PyObject *);
 PyObject *PyDict_GetItem(PyObject *, PyObject *);
 PyObject *PyDict_GetItemString(PyObject *, const char *);
 int PyDict_SetItemString(PyObject *, const char *, PyObject *);
-int PyDict_DelItemString(PyObject *, const char *);
-PyObject *PyList_New(ssize_t);
 ssize_t PyList_Size(PyObject *);
 PyObject *PyList_GetItem(PyObject *, ssize_t);
 PyObject *PyTuple_GetItem(PyObject *, ssize_t);
@@ -146,8 +144,8 @@ bool python_is_none(PyObject *object);
 /* Whether this is CPython 3.minor or later. */
 bool python_is_at_least(int minor);
 
-/* Puts a function in the place of a module's of the same name; it is shown as the original is. Fills in method->doc, which
- * must stay as long as the process. Returns the original, a new reference, or NULL with an exception. */
+/* Puts a function in the place of a module's of the same name; it is shown as the original is. Fills in method->doc,
+ * which must stay as long as the process. Returns the original, a new reference, or NULL with an exception. */
 PyObject *python_replace(PyObject *module, struct python_method *method);
 
 #endif
