@@ -203,6 +203,11 @@ END = [
      "\nos.wait()"),
     ("unflushed_gzip", "import gzip, sys\nf = gzip.open('x.gz', 'wt'); f.write('x')"),
     ("closed_files", "f = open('a', 'w'); f.close()\nwith open('a') as g: g.read()\nimport io; b = io.BytesIO(b'x')"),
+    ("file_left_open", "open('a', 'w').close()\nf = open('a'); g = open('a', 'rb'); h = open('a', 'rb', 0)"),
+    ("file_left_open_and_warned", "import warnings\nwarnings.simplefilter('default')\nopen('a', 'w').close()\n"
+     "f = open('a')"),
+    ("generator_of_library", "import os, tokenize, io\ng = os.walk('.'); next(g)\n"
+     "t = tokenize.generate_tokens(io.StringIO('x').readline); next(t)"),
     ("open_file", "f = open('a', 'w'); f.write('x')"),
     ("resource_warning", "import warnings\nwarnings.simplefilter('always')\nf = open('a', 'w')\nimport socket\n"
      "s = socket.socket()"),

@@ -66,7 +66,7 @@ struct python_type {
 	struct python_slot *slots;
 };
 
-extern PyObject *PyExc_KeyboardInterrupt, *PyExc_SystemExit;
+extern PyObject *PyExc_KeyboardInterrupt, *PyExc_ResourceWarning, *PyExc_SystemExit;
 
 void Py_IncRef(PyObject *);
 void Py_DecRef(PyObject *);
