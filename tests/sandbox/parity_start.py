@@ -129,7 +129,7 @@ MAIN = [
     # A copy shows the module that made it, and what its interpreter had loaded.
     ("no_deleted_or_odd_file_is_mapped", "print([l for l in open('/proc/self/maps') if 'deleted' in l or 'memfd' in l "
      "or "
-     "(l[-2:] != ']\\n' and '/' in l and not l.split()[-1].startswith(('/usr/', '/gate.so')))])"),
+     "(l[-2:] != ']\\n' and '/' in l and not l.split()[-1].startswith(('/usr/', '/lib', '/gate.so')))])"),
     ("stack_and_heap", "print([n for n in ('[stack]', '[heap]', '[vdso]') if n in open('/proc/self/maps').read()])\n"
      "import ctypes; m = [l for l in open('/proc/self/maps') if '[stack]' in l]; print(len(m), m[0].split()[1])"),
     ("working_set_of_descriptors", "import os\nprint(sorted(map(int, os.listdir('/proc/self/fd')))[:3], "
@@ -183,8 +183,8 @@ FRAMES = [
     ("deep_comparison", "a = b = 0\nfor _ in range(900): a, b = [a], [b]\ntry: print(a == b)\n"
      "except RecursionError as e: print(e)\nfor _ in range(300): a, b = [a], [b]\ntry: print(a == b)\n"
      "except RecursionError as e: print(e)"),
-    ("twenty_thousand_frames", "import sys\nsys.setrecursionlimit(30000)\ndef f(n): return n and f(n - "
-     "1)\nprint(f(6000))"),
+    ("many_frames", "import sys\nsys.setrecursionlimit(30000)\ndef f(n): return n and f(n - "
+     "1)\nprint(f(2500))"),
     ("deep_with_a_larger_stack", "import resource, sys, threading\nthreading.stack_size(64 << 20)\n"
      "sys.setrecursionlimit(10 ** 6)\ndef f(n): return n and 1 + f(n - 1)\nt = threading.Thread(target=lambda: "
      "print(f(20000))); t.start(); t.join()"),
