@@ -171,6 +171,8 @@ FRAMES = [
     ("dump_of_faulthandler", "import faulthandler\ndef f(): faulthandler.dump_traceback(all_threads=True)\nf()"),
     ("deepest", "import sys\ndef f(n):\n    global d\n    d = n\n    f(n + 1)\ntry: f(1)\nexcept RecursionError as e: "
      "print(d, e)\ndef g(n): return g(n + 1)\ntry: g(0)\nexcept RecursionError as e: print(e)"),
+    ("deepest_while_importing", "open('own.py', 'w').write('d = 0\\ndef f(n):\\n  global d\\n  d = n\\n  f(n + 1)\\n"
+     "try: f(1)\\nexcept RecursionError: print(d)')\nimport own"),
     ("deepest_of_c", "class A:\n    def __repr__(s):\n        global d\n        d += 1\n        return repr(s)\nd = 0\n"
      "try: repr(A())\nexcept RecursionError as e: print(d, e)\nimport json\nl = []\nfor _ in range(100000): l = [l]\n"
      "try: json.dumps(l)\nexcept RecursionError as e: print(e)\n"),
