@@ -18,8 +18,8 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import warm  # noqa: E402
 from mcp import BINARY, Server, descendants, unique  # noqa: E402
-
 from web import HttpServer, SseServer  # noqa: E402
 
 OFFERS = ("exec", "raw", "second", "host", "environment", "start", "processes")
@@ -37,17 +37,26 @@ def structured(result):
 
 
 class Stdio:
-    """The server as a child, over its pipes. command: what starts it instead of the binary, perhaps elsewhere."""
+    """The server as a child, over its pipes. command: what starts it instead of the binary, perhaps elsewhere. warm:
+    the setting with which it starts programs, or None for its own."""
 
-    name = "stdio"
+    name, starts = "stdio", Server
 
-    def __init__(self, command=None, offers=OFFERS):
-        self.command, self.offers = command, frozenset(offers)
-        self._servers, self._proc = {}, None
+    def __init__(self, command=None, offers=OFFERS, warm=None):
+        self.command, self.offers, self.warm = command, frozenset(offers), warm
+        self._servers, self._proc, self._seen = {}, None, []
 
     def instance(self, env=None, **more):
         """Another server, for `with`."""
-        return Server(env=env, command=self.command, **more)
+        own = {} if self.warm is None else {"MCP_EXEC_WARM": self.warm}
+        if self.command:
+            more["command"] = self.command
+        return self.starts(env=dict(own, **env or {}), **more)
+
+    def seen(self):
+        """How the programs of call() were started since this was asked before."""
+        seen, self._seen = self._seen, []
+        return seen
 
     def server(self, env=None):
         """The server with these variables; a new one when a case has ended it."""
@@ -71,6 +80,8 @@ class Stdio:
         response = s.answer(s.start_exec(code, **arguments), wait)
         if "result" not in response:
             raise Broken("the call gave %.300r" % response)
+        if "_meta" in response["result"] and warm.RUN_META in response["result"]["_meta"]:
+            self._seen.append(warm.start_of(response["result"]))
         return response["result"]
 
     def exec(self, code, **more):
@@ -114,11 +125,8 @@ class Http(Stdio):
 
     name, starts, speaks = "http", HttpServer, "streamable"
 
-    def __init__(self):
-        super().__init__(None, set(OFFERS) - {"start"} | {"listens", self.speaks})
-
-    def instance(self, env=None, **more):
-        return self.starts(env=env, **more)
+    def __init__(self, warm=None):
+        super().__init__(None, set(OFFERS) - {"start"} | {"listens", self.speaks}, warm)
 
     def request(self, raw, timeout=20):
         s = self.server()
@@ -142,3 +150,8 @@ TARGETS = {target.name: target for target in (Stdio, Http, Sse)}
 def below(s):
     """The processes below a server, as far as they live."""
     return descendants(s.pid)
+
+
+def at_rest(s):
+    """Whether below a server there is its worker, and below that only what waits for the next programs."""
+    return warm.Below(s.worker()).at_rest()

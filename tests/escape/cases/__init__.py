@@ -1,11 +1,11 @@
 """All cases, by theme. An id is for good: other tests and documents name it."""
 import fnmatch
 
-from . import (environment, files, honest, http, http_heads, http_load, http_sessions, messages, network, output,
-               privilege, processes, reports, resources, transport)
+from . import (copies, environment, files, honest, http, http_heads, http_load, http_sessions, messages, network,
+               output, privilege, processes, reports, resources, transport)
 
-THEMES = (network, files, environment, processes, privilege, resources, output, messages, honest, reports, transport,
-          http, http_heads, http_load, http_sessions)
+THEMES = (network, files, environment, processes, copies, privilege, resources, output, messages, honest, reports,
+          transport, http, http_heads, http_load, http_sessions)
 ALL = [case for theme in THEMES for case in theme.CASES]
 if len({case.id for case in ALL}) != len(ALL):
     raise ValueError("an id twice: %s" % sorted(case.id for case in ALL))

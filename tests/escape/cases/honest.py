@@ -149,8 +149,9 @@ plt.plot([1, 2, 3]); plt.savefig("a.png"); print(os.path.getsize("a.png") > 1000
 
 @host("honest.random-is-fresh", "no random value repeats from run to run", "none")
 def random_is_fresh(target):
-    code = "import random, os, uuid, tempfile, secrets\nfor v in (random.random(), hash('a'), uuid.uuid4(), " \
-           "next(tempfile._get_candidate_names()), os.urandom(8), secrets.token_hex(4), id(object())): print(v)"
+    """The seed of hashes and addresses may, among copies of one interpreter; tests/sandbox has how often."""
+    code = "import random, os, uuid, tempfile, secrets\nfor v in (random.random(), uuid.uuid4(), " \
+           "next(tempfile._get_candidate_names()), os.urandom(8), secrets.token_hex(4)): print(v)"
     runs = [target.exec(code)["stdout"].splitlines() for _ in range(3)]
     for values in zip(*runs):
         check(len(set(values)) == 3, "repeats", values)

@@ -4,7 +4,7 @@ import sys
 import time
 
 from _case import ends, host, prints, soon, works
-from _target import Broken, below, structured
+from _target import Broken, at_rest, below, structured
 from hostile import FILTER
 from mcp import alive, check, equal, named, named_program, unique, until, within
 
@@ -142,7 +142,7 @@ def many_runs_then_look(target):
     s = target.server()
     target.exec("pass")
     worker = s.worker()
-    soon(lambda: len(below(s)) == 2, 3, "a waiting sandbox")
+    soon(lambda: at_rest(s), 3, "nothing but what waits")
     kinds = ("print(1)", "import os; os._exit(3)", "import os; os.abort()", "print('x' * 300000)", "1/0",
              "import os\nif os.fork() == 0:\n    import time; time.sleep(10)\n")
     for i in range(40):
@@ -151,7 +151,7 @@ def many_runs_then_look(target):
     s.cancel(cancelled)
     target.exec("pass")
     equal(s.worker(), worker)
-    soon(lambda: len(below(s)) == 2, 3, "nothing but a waiting sandbox")
+    soon(lambda: at_rest(s), 3, "nothing but what waits")
 
 
 CASES = ALONE + [twenty_in_a_row, exit_with_unread_stdin, four_at_once, description_says_it, late_cancel, parent_killed,
