@@ -4,9 +4,9 @@
  * iteration `finished` looks whether there is a reason to go. So nothing of stdio's own is freed within a callback.
  *
  * Descriptors 0 and 1 are shared with whoever started us, and so are their flags: O_NONBLOCK is never set on them.
- * Sockets (Node gives its children socketpairs) are read and written with MSG_DONTWAIT; of anything else at most
- * PIPE_BUF bytes are written when poll(2) says so, which a pipe takes without blocking (pipe(7)). A terminal promises
- * no such thing: it is opened anew, for flags of our own.
+ * Sockets (Node gives its children socketpairs) are read and written with MSG_DONTWAIT. Terminals and pipes are opened
+ * anew, for flags of our own. Where that cannot be had, at most PIPE_BUF bytes are written when poll(2) says so, which a
+ * pipe takes without blocking (pipe(7)).
  *
  * A reader of stdout that goes away shows as POLLERR on a pipe and POLLHUP on a socket, with no events asked for. It is
  * looked for in the tick and not by an event: EV_CLOSED is known to epoll alone, which cannot watch files, and EV_READ
@@ -63,6 +63,7 @@ struct stdio {
 	int output_fd; /* borrowed */
 	bool input_is_socket;
 	bool output_is_socket;
+	bool output_may_block;
 	bool paused; /* the client does not read its answers: nothing new is read or started */
 	bool input_ended;
 	uint64_t last_ms;    /* after the end of input: when to stop waiting for answers */
@@ -161,7 +162,8 @@ static void write_some(struct stdio *stdio)
 	if (stdio->output_is_socket)
 		n = send(stdio->output_fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
 	else
-		n = write(stdio->output_fd, data, len < WRITE_BYTES ? len : WRITE_BYTES);
+		n = write(stdio->output_fd, data,
+			  stdio->output_may_block && len > WRITE_BYTES ? WRITE_BYTES : len);
 	if (n < 0)
 		take_write_error(stdio, errno);
 	if (n > 0) {
@@ -376,10 +378,11 @@ static int add_events(struct stdio *stdio)
 }
 
 static int stdio_init(struct stdio *stdio, const struct config *config,
-		      const struct spawn_spec *spec, int terminal_fd)
+		      const struct spawn_spec *spec, int output_fd)
 {
 	*stdio = (struct stdio){.parent_fd = -1,
-				.output_fd = terminal_fd >= 0 ? terminal_fd : STDOUT_FILENO,
+				.output_fd = output_fd >= 0 ? output_fd : STDOUT_FILENO,
+				.output_may_block = output_fd < 0,
 				.mcp = {.config = config, .tools = mcp_tools},
 				.channel = {.send = send_message, .ctx = stdio}};
 	lines_init(&stdio->lines, config_message_max(config));
@@ -412,10 +415,10 @@ static void stdio_clear(struct stdio *stdio)
 	buf_clear(&stdio->out);
 }
 
-int stdio_serve(const struct config *config, const struct spawn_spec *spec, int terminal_fd)
+int stdio_serve(const struct config *config, const struct spawn_spec *spec, int output_fd)
 {
 	_cleanup_(stdio_clear) struct stdio stdio;
-	int r = stdio_init(&stdio, config, spec, terminal_fd);
+	int r = stdio_init(&stdio, config, spec, output_fd);
 
 	if (r < 0) {
 		fail(&stdio, r);
