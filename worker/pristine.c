@@ -232,7 +232,6 @@ int pristine_send_copy(struct pristine *pristine, struct sandbox *sandbox)
 	memcpy(fds, sandbox->namespaces, sizeof(sandbox->namespaces));
 	fds[NAMESPACES] = gate;
 	r = packet_send(pristine->control, "", 1, fds, NAMESPACES + 1);
-	sandbox_close_namespaces(sandbox);
 	pristine->copies++;
 	return r;
 }

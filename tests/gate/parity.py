@@ -5,8 +5,9 @@ import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "lib"))
-from mcp import cases, main, Skip   # noqa: E402
+from mcp import cases, main   # noqa: E402
 from _pristine import Pristine, Workplace   # noqa: E402
+from _programs import PROGRAMS   # noqa: E402
 import _tables   # noqa: E402
 
 PYTHON = os.environ.get("GATE_PYTHON", "/usr/bin/python3")
@@ -44,12 +45,12 @@ def _same(name, code, stdin):
                 raise AssertionError("%s, preloaded %r: %s\n%s\nplain\n%s" % (name, modules, what, copy, plain))
 
 
-ALL = [row for row in _tables.programs()]
+ALL = PROGRAMS + list(_tables.programs())
 
 
 @cases([(name, name, code, stdin) for name, code, stdin in ALL])
 def test_same_as_plain_python(name, code, stdin):
-    _same(name, code.encode("utf-8", "surrogatepass"), stdin.encode())
+    _same(name, code.encode("utf-8", "surrogateescape"), stdin.encode())
 
 
 try:

@@ -173,21 +173,36 @@ def test_lost_again_and_again():
 SLOW = "import time\nfor i in range(8): time.sleep(.1); print(i, flush=True)"
 
 
-@cases([("pristine_killed", "pristine", signal.SIGKILL), ("pristine_stopped", "pristine", signal.SIGSTOP),
-        ("pristine_terminated", "pristine", signal.SIGTERM), ("its_init_killed", "init", signal.SIGKILL)])
-def test_the_run_in_progress_is_not_hurt(who, number):
+@cases([("killed", signal.SIGKILL), ("stopped", signal.SIGSTOP), ("terminated", signal.SIGTERM)])
+def test_the_run_in_progress_is_not_hurt_by_the_loss_of_its_interpreter(number):
     needs_warm()
     with server() as s:
         warm.warmed(s)
-        pristine = waiting(s).pristine
-        inits = [warm.parent(pid) for pid in pristine]
-        name = unique()
+        pristine, name = waiting(s).pristine, unique()
         call = s.start_exec(named_program(name, SLOW))
         until(lambda: named(name), 10, "the program runs")
-        strike(pristine if who == "pristine" else inits, number)
+        strike(pristine, number)
         result = s.answer(call)["result"]
         equal((result["structuredContent"]["stdout"], warm.start_of(result)),
               ("".join("%d\n" % i for i in range(8)), warm.WARM))
+        right(s)
+        warm.warmed(s, timeout=AGAIN_S)
+        ends(s)
+
+
+def test_a_run_whose_interpreter_s_whole_sandbox_is_killed_is_answered():
+    """Its processes are in a pid namespace below that one: setns(2) allows no other. So the kernel ends them too."""
+    needs_warm()
+    with server() as s:
+        warm.warmed(s)
+        below, name = waiting(s), unique()
+        call = s.start_exec(named_program(name, SLOW))
+        until(lambda: named(name), 10, "the program runs")
+        strike([below.init[pid] for pid in below.pristine], signal.SIGKILL)
+        result = s.answer(call)["result"]
+        check(result["isError"] or result["structuredContent"]["signal"] == "SIGKILL" or
+              result["structuredContent"]["exit_code"] == 0, "odd end", result)
+        until(lambda: not named(name), 3, "the program is gone")
         right(s)
         warm.warmed(s, timeout=AGAIN_S)
         ends(s)
@@ -217,6 +232,8 @@ def test_worker_killed_at_any_moment():
             below = descendants(worker)
             strike([worker], signal.SIGKILL)
             until(lambda: not any(map(alive, below)), 3, "all that was below it is gone")
+            # This call may meet the end of that worker; the one behind it may not.
+            check("content" in s.exec("print(1)", wait=30), "no answer")
             right(s, wait=30)
             check(s.worker() != worker, "no other worker")
         ends(s)
@@ -384,7 +401,8 @@ def test_libraries_that_do_not_fit_do_no_harm(mib):
             right(s)
             result = s.exec("import numpy, pandas, matplotlib.pyplot\nprint('all')", wait=30)
             got = result["structuredContent"]
-            check(got["limit"] == "memory" or got["stdout"] == "all\n", "odd end", got)
+            # What a library makes of memory that it does not get is its own.
+            check(got["limit"] == "memory" or got["stdout"] == "all\n" or got["exit_code"] == 1, "odd end", got)
             time.sleep(0.2)
         at_rest(s)
         ends(s)
@@ -426,18 +444,17 @@ def test_a_pristine_interpreter_holds_nothing_of_a_caller():
             check(not warm.holds(pid, canary), "a word of a caller is in", pid, pid == pristine)
 
 
-def test_interpreters_share_no_pipe_with_each_other_or_with_the_server_s_client():
+def test_interpreters_share_no_pipe_with_each_other_or_with_the_client():
     needs_warm()
     needs_root("what another process holds")
     with server(MCP_EXEC_PRELOAD="numpy") as s:
-        below = waiting(s, 2)
         mine = {os.readlink("/proc/self/fd/%d" % fd) for fd in (s._in, s._out)}
         seen = set()
-        for pid in below.interpreters():
-            held = set(warm.descriptors(pid).values())
-            equal(held & mine, set(), "of the client:")
-            equal({what for what in held & seen if what.startswith("pipe")}, set(), "of another:")
+        for pid in waiting(s, 2).pristine:
+            held = {what for what in warm.descriptors(pid).values() if what.startswith("pipe")}
+            equal(held & (mine | seen), set(), "pipes of others:")
             seen |= held
+        check(len(seen) >= 4, "few pipes", seen)
 
 
 # Looks for a word, which stands here the wrong way round, in all that the program may read of its own memory.

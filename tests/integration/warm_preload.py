@@ -8,8 +8,8 @@ import warm
 from home import Home
 from mcp import Server, Timeout, cases, check, descendants, equal, main, run, until, within
 
-# (label, text of the module `own`, what a program does after it has imported it). It must have the same outcome when the
-# module was loaded ahead.
+# (label, text of the module `own`, what a program does after it has imported it). It must have the same outcome when
+# the module was loaded ahead.
 NOTHING = "print('imported', sorted(n for n in vars(own) if n[0] != '_'))"
 MODULES = [
     ("good", "x = 5\ndef f(): return x", "print(own.x, own.f(), own.__file__, own.__spec__.name)"),

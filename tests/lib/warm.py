@@ -98,7 +98,7 @@ class Below:
 
     def _kind(self, pid, alone):
         own = _status(pid).get("NSpid", "").split()[-1:]
-        if not alone or not own or cmdline(pid) != b"python3\0main.py\0":
+        if not alone or not own or not cmdline(pid).endswith(b"\0main.py\0"):
             return self.other
         return self.pristine if own == ["2"] else self.parked
 

@@ -16,6 +16,8 @@ from _sandbox import MODES, check, equal, modes, printed, run_in
 # Whom the program is outside when the test is root, so that files refuse it what they refuse an ordinary user.
 ORDINARY_ID = 65533
 LIMIT_S = 60
+# How a run ended, all that its result says of it beside its output and its time.
+END = ("exit_code", "signal", "limit", "timed_out", "truncated", "warnings")
 
 _found = []
 
@@ -73,9 +75,17 @@ def neutral(text):
     return re.sub(r"0x[0-9a-f]{6,}|Thread-\d+|\bpid \d+|pid=\d+|started \d{9,}", "#", text)
 
 
+def _equal_text(got, want, what):
+    """Texts may be long: what is shown begins shortly before they differ."""
+    got, want = neutral(got), neutral(want)
+    if got != want:
+        at = max(0, len(os.path.commonprefix([got, want])) - 60)
+        raise AssertionError("%s from %d on: got %.400r, want %.400r" % (what, at, got[at:], want[at:]))
+
+
 def _equal(got, want):
     for stream in ("stdout", "stderr"):
-        equal(neutral(got[stream]), neutral(want[stream]), stream)
+        _equal_text(got[stream], want[stream], stream)
     equal(got["exit_code"], max(want["exit_code"], -1), "exit code")
     check((want["exit_code"] < 0) == bool(got["signal"]), "signal", got)
     equal(got["truncated"], False, "truncated")
@@ -107,13 +117,14 @@ def same_and_good(code, stdin="", **more):
 def alike(code, stdin=""):
     """For what a sandbox changes: checks that a program does in every mode what it does when it is started cold, and
     returns that result."""
-    def told(result):
-        result = dict(result, duration_ms=0)
-        return {name: neutral(value) if isinstance(value, str) else value for name, value in result.items()}
+    def judge(got):
+        for stream in ("stdout", "stderr"):
+            _equal_text(got[stream], first[stream], stream)
+        equal({name: got[name] for name in END}, {name: first[name] for name in END})
 
     first = run_in("cold", code, lambda got: None, stdin=stdin)
     for mode in modes(MODES):
-        run_in(mode, code, lambda got: equal(told(got), told(first)), stdin=stdin)
+        run_in(mode, code, judge, stdin=stdin)
     return first
 
 

@@ -35,8 +35,6 @@ MAIN = [
      "f.__module__, f.__doc__, f.find_spec.__name__, f.find_spec.__qualname__, f.find_spec.__module__, "
      "f.find_spec.__doc__, inspect.signature(f.find_spec), sorted(n for n in vars(f) if n[:2] != '__'), "
      "f.find_spec.__func__.__code__.co_filename)"),
-    ("path_cache", "import sys\nprint(list(sys.path_importer_cache), [type(v).__name__ for v in "
-     "sys.path_importer_cache.values()])"),
     ("interned_and_sizes", "import sys\nprint(sys.intern('abc') is 'abc', sys.getsizeof({}), sys.getsizeof([]), "
      "sys.getsizeof(0), sys.getsizeof('x'), sys.getallocatedblocks() > 100, sys.int_info, sys.hash_info, "
      "sys.float_info)"),
@@ -128,9 +126,10 @@ MAIN = [
     ("big_integers", "import sys\nprint(getattr(sys, 'get_int_max_str_digits', lambda: 0)())"),
     ("auxiliary_vector", "import ctypes\nprint(ctypes.CDLL(None).getauxval(23), ctypes.CDLL(None).getauxval(6))"),
     ("modules_of_sys", "import sys\nprint(sys.builtin_module_names, len(getattr(sys, 'stdlib_module_names', ())))"),
-    ("dynamic_linker", "print(sorted({l.split()[-1] for l in open('/proc/self/maps') if '.so' in l}))"),
+    # A copy shows the module that made it, and what its interpreter had loaded.
     ("no_deleted_or_odd_file_is_mapped", "print([l for l in open('/proc/self/maps') if 'deleted' in l or 'memfd' in l "
-     "or 'gate' in l])"),
+     "or "
+     "(l[-2:] != ']\\n' and '/' in l and not l.split()[-1].startswith(('/usr/', '/gate.so')))])"),
     ("stack_and_heap", "print([n for n in ('[stack]', '[heap]', '[vdso]') if n in open('/proc/self/maps').read()])\n"
      "import ctypes; m = [l for l in open('/proc/self/maps') if '[stack]' in l]; print(len(m), m[0].split()[1])"),
     ("working_set_of_descriptors", "import os\nprint(sorted(map(int, os.listdir('/proc/self/fd')))[:3], "
@@ -290,9 +289,10 @@ TRACEBACKS = [
 # What the sandbox gives a program, and who it is: the ids are the sandbox's own, and limits are those of the run.
 INSIDE = [
     ("status", "import re\nprint(*[l for l in open('/proc/self/status') if re.match('Umask|State|Tracer|Uid|Gid|"
-     "Groups|Threads|SigP|ShdPnd|SigB|SigI|SigC|Cap|NoNew|Seccomp:|Seccomp_filters|Speculation|"
+     "Groups|Threads|SigP|ShdPnd|SigB|SigI|SigC|Cap|NoNew|Seccomp:|Speculation|"
      "CoreDumping|THP|PPid', l)], sep='')"),
-    ("limits", "print(open('/proc/self/limits').read())\nimport resource as r\nprint([(n, r.getrlimit(getattr(r, n))) "
+    ("limits", "print(*[l for l in open('/proc/self/limits') if l[:8] != 'Max data'])\nimport resource as "
+     "r\nprint([(n, r.getrlimit(getattr(r, n))) "
      "for n in sorted(dir(r)) if n.startswith('RLIMIT_') and n != 'RLIMIT_DATA'])"),
     ("cgroup", "print(open('/proc/self/cgroup').read())"),
     ("oom", "print(open('/proc/self/oom_score_adj').read(), open('/proc/self/coredump_filter').read())"),
@@ -321,8 +321,8 @@ INSIDE = [
      "'\\n'))"),
     ("prctl", "import ctypes\nc = ctypes.CDLL(None)\nprint([(n, c.prctl(n, 0, 0, 0, 0)) for n in (3, 7, 21, 27, 30, "
      "37, 39)])"),
-    ("memory_of_the_address_space", "print(*sorted(l.split(maxsplit=5)[-1] for l in open('/proc/self/maps') if "
-     "l.rstrip().endswith(']')))"),
+    ("memory_of_the_address_space", "print(*sorted({l.split(maxsplit=5)[-1] for l in open('/proc/self/maps') if "
+     "l.rstrip().endswith(']')}))"),
     ("limit_of_memory", "x = []\nwhile True: x.append(bytearray(1 << 20))"),
     ("limit_of_descriptors", "l = []\ntry:\n    while True: l.append(open('main.py'))\nexcept OSError as e: "
      "print(e.errno, len(l))"),

@@ -5,30 +5,31 @@ enum function {
 	GET_OBJECTS,
 	GET_REFERRERS,
 	GET_FREEZE_COUNT,
-	COLLECT,
 	FREEZE,
+	COLLECT,
 	UNFREEZE,
 	GET_STATS,
 	GET_COUNT,
 	GET_DEBUG
 };
 
-static const char *const names[] = {"get_objects", "get_referrers", "get_freeze_count",
-				    "collect",	   "freeze",	    "unfreeze",
-				    "get_stats",   "get_count",	    "get_debug"};
-
 enum {
-	FUNCTIONS = sizeof(names) / sizeof(*names),
-	SEEING = GET_FREEZE_COUNT + 1,
+	FUNCTIONS = GET_DEBUG + 1,
+	REPLACED = FREEZE + 1,
 	/* Of the program alone, in the middle generation: about half a million objects. The list of more would take a
 	 * lot of the memory that a run may have. */
 	MANY_COLLECTIONS = 64,
 	MANY_OBJECTS = 200000,
 };
 
+static const char *const names[FUNCTIONS] = {"get_objects", "get_referrers", "get_freeze_count",
+					     "freeze",	    "collect",	     "unfreeze",
+					     "get_stats",   "get_count",     "get_debug"};
+
 static struct {
 	PyObject *gc, *functions[FUNCTIONS];
 	long collections;
+	bool frozen;
 } collector;
 
 /* Returns a new reference, or NULL without an exception. */
@@ -65,59 +66,33 @@ static PyObject *get_freeze_count(PyObject *self, PyObject *arguments, PyObject 
 	return unfrozen(GET_FREEZE_COUNT, arguments, keywords);
 }
 
-/* The text of which Python makes __doc__ and __text_signature__; never freed. NULL if there is none. */
-static char *doc_of(int function)
+/* What is frozen is the program's from here on: everything, as it is in a plain interpreter. */
+static PyObject *freeze(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
-	PyObject *doc = PyObject_GetAttrString(collector.functions[function], "__doc__"),
-		 *signature;
-	char *text = NULL;
-
-	signature = PyObject_GetAttrString(collector.functions[function], "__text_signature__");
-	if (doc && !python_is_none(doc)) {
-		bool has = signature && !python_is_none(signature);
-
-		if (asprintf(&text, "%s%s%s%s", has ? names[function] : "",
-			     has ? PyUnicode_AsUTF8(signature) : "", has ? "\n--\n\n" : "",
-			     PyUnicode_AsUTF8(doc)) < 0)
-			text = NULL;
-	}
-	Py_DecRef(signature);
-	Py_DecRef(doc);
-	PyErr_Clear();
-	return text;
-}
-
-/* What is there instead is shown as the function is. */
-static int replace(int function)
-{
-	static const python_keyword_function replacements[SEEING] = {get_objects, get_referrers,
-								     get_freeze_count};
-	static struct python_method methods[SEEING];
-	PyObject *module_name = Py_BuildValue("s", "gc"), *replacement;
-	int r;
-
-	methods[function] = (struct python_method){
-		names[function], (python_function)(void (*)(void))replacements[function],
-		PYTHON_ARGUMENTS_AND_KEYWORDS, doc_of(function)};
-	replacement = PyCFunction_NewEx(&methods[function], collector.gc, module_name);
-	Py_DecRef(module_name);
-	r = replacement ? PyObject_SetAttrString(collector.gc, names[function], replacement) : -1;
-	Py_DecRef(replacement);
-	return r;
+	(void)self;
+	collector.frozen = false;
+	return PyObject_Call(collector.functions[FREEZE], arguments, keywords);
 }
 
 int collector_prepare(PyObject *gc)
 {
+	static const python_keyword_function functions[REPLACED] = {get_objects, get_referrers,
+								    get_freeze_count, freeze};
+	static struct python_method methods[REPLACED];
+
 	collector.gc = gc;
 	Py_IncRef(gc);
 	for (int i = 0; i < FUNCTIONS; i++) {
-		collector.functions[i] = PyObject_GetAttrString(gc, names[i]);
+		if (i < REPLACED) {
+			methods[i].name = names[i];
+			methods[i].function = (python_function)(void (*)(void))functions[i];
+			methods[i].flags = PYTHON_ARGUMENTS_AND_KEYWORDS;
+			collector.functions[i] = python_replace(gc, &methods[i]);
+		} else
+			collector.functions[i] = PyObject_GetAttrString(gc, names[i]);
 		if (!collector.functions[i])
 			return -1;
 	}
-	for (int i = 0; i < SEEING; i++)
-		if (replace(i) < 0)
-			return -1;
 	return 0;
 }
 
@@ -142,12 +117,15 @@ int collector_freeze(void)
 	Py_DecRef(collected);
 	Py_DecRef(frozen);
 	collector.collections = collections();
+	collector.frozen = true;
 	return r;
 }
 
 void collector_unfreeze(void)
 {
-	Py_DecRef(call(UNFREEZE));
+	if (collector.frozen)
+		Py_DecRef(call(UNFREEZE));
+	collector.frozen = false;
 }
 
 static bool is_empty_list(const char *attribute)
@@ -163,8 +141,8 @@ static bool is_empty_list(const char *attribute)
 bool collector_is_quiet(void)
 {
 	PyObject *debug = call(GET_DEBUG);
-	bool quiet = debug && PyLong_AsLong(debug) == 0 && is_empty_list("callbacks") &&
-		     is_empty_list("garbage");
+	bool quiet = debug && PyLong_AsLong(debug) == 0 && collector.frozen &&
+		     is_empty_list("callbacks") && is_empty_list("garbage");
 
 	Py_DecRef(debug);
 	return quiet;

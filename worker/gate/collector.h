@@ -14,10 +14,11 @@ int collector_prepare(PyObject *gc);
  * be told from it, and no collection touches the others. Returns 0, or -1 with a Python exception. */
 int collector_freeze(void);
 
-/* Puts them back. */
+/* Puts them back, unless that was done or the program has frozen everything itself. */
 void collector_unfreeze(void);
 
-/* Whether the collector has nothing to say or to call at the end of the interpreter. */
+/* Whether objects are frozen as collector_freeze left them, and the collector has nothing to say or to call at the end of
+ * the interpreter. */
 bool collector_is_quiet(void);
 
 /* A new list of the objects that were made since collector_freeze; NULL when there are very many. No exception. */

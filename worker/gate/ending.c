@@ -21,21 +21,30 @@
 enum { STATUS_FLUSH_FAILED = 120 };
 
 static struct {
-	PyObject *count_threads, *sentinel;
+	PyObject *count_threads, *add_audit_hook;
+	bool audited;
 } ending;
+
+/* What a hook would be told here is not what it is told at the end of a plain interpreter. */
+static PyObject *addaudithook(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	(void)self;
+	ending.audited = true;
+	return PyObject_Call(ending.add_audit_hook, arguments, keywords);
+}
 
 int ending_prepare(void)
 {
-	PyObject *module = PyImport_ImportModule("_thread");
+	static struct python_method method = {.name = "addaudithook",
+					      .flags = PYTHON_ARGUMENTS_AND_KEYWORDS};
+	PyObject *sys = PyImport_ImportModule("sys"), *thread = PyImport_ImportModule("_thread");
 
-	ending.count_threads = module ? PyObject_GetAttrString(module, "_count") : NULL;
-	Py_DecRef(module);
-	return ending.count_threads ? objects_prepare() : -1;
-}
-
-void ending_begin(void)
-{
-	ending.sentinel = PyList_New(0);
+	method.function = (python_function)(void (*)(void))addaudithook;
+	ending.add_audit_hook = sys ? python_replace(sys, &method) : NULL;
+	ending.count_threads = thread ? PyObject_GetAttrString(thread, "_count") : NULL;
+	Py_DecRef(thread);
+	Py_DecRef(sys);
+	return ending.add_audit_hook && ending.count_threads ? objects_prepare() : -1;
 }
 
 /* A module that the program has imported, or NULL. Borrowed. */
@@ -56,16 +65,25 @@ static long number_of(PyObject *object)
 	return number;
 }
 
+static bool has_threads(void)
+{
+	return number_of(PyObject_CallFunction(ending.count_threads, NULL)) != 0;
+}
+
 /* From 3.12 on no thread and no process can be started once the end has begun, and only CPython itself can say so. */
-static bool can_start_something(void)
+static bool may_start_something(void)
 {
 	PyObject *atexit = loaded("atexit");
 
-	if (number_of(PyObject_CallFunction(ending.count_threads, NULL)) != 0 ||
-	    PyInterpreterState_Next(PyInterpreterState_Head()))
+	if (has_threads() || PyInterpreterState_Next(PyInterpreterState_Head()))
 		return true;
 	return atexit && python_is_at_least(12) &&
 	       number_of(PyObject_CallMethod(atexit, "_ncallbacks", NULL)) != 0;
+}
+
+static bool is_original(const char *name, const char *original)
+{
+	return PySys_GetObject(name) == PySys_GetObject(original);
 }
 
 static void wait_for_threads(void)
@@ -114,21 +132,15 @@ static bool flush(const char *name, bool told)
 	return result != NULL;
 }
 
-static bool is_original(const char *name, const char *original)
-{
-	return PySys_GetObject(name) == PySys_GetObject(original);
-}
-
 static bool end_of_objects_is_unseen(void)
 {
 	PyObject *list;
 	bool unseen;
 
-	if (!is_original("stdout", "__stdout__") || !is_original("stderr", "__stderr__") ||
-	    !collector_is_quiet())
+	if (has_threads() || !collector_is_quiet())
 		return false;
 	list = collector_objects();
-	unseen = list && objects_end_unseen(list, ending.sentinel);
+	unseen = list && objects_end_unseen(list);
 	Py_DecRef(list);
 	return unseen;
 }
@@ -136,7 +148,8 @@ static bool end_of_objects_is_unseen(void)
 /* The end as far as it can be seen. Returns false when Py_FinalizeEx is needed. */
 static bool end_quickly(bool *flushed)
 {
-	if (can_start_something())
+	if (ending.audited || may_start_something() || !is_original("stdout", "__stdout__") ||
+	    !is_original("stderr", "__stderr__"))
 		return false;
 	wait_for_threads();
 	call_exit_functions();

@@ -130,8 +130,9 @@ PyObject *PyInit_gate(void)
 		enter_ready(gate.enter, 0, ENOTSUP);
 		_exit(0);
 	}
-	if (prepare_copies(PyEval_GetGlobals(), &loaded) < 0 || place_door() < 0 ||
-	    collector_freeze() < 0) {
+	/* The door is made when all else is frozen, so that it can go. */
+	if (prepare_copies(PyEval_GetGlobals(), &loaded) < 0 || collector_freeze() < 0 ||
+	    place_door() < 0) {
 		PySys_SetObject("stderr", gate.error_stream);
 		PyErr_Print();
 		_exit(1);

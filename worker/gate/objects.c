@@ -106,29 +106,43 @@ static bool is_closed(PyObject *file)
 	return yes > 0;
 }
 
-static bool is_named(PyObject *function, const char *attribute, const char *one, const char *other)
+static bool is_below(const char *path, const char *variable)
 {
-	PyObject *name = PyObject_GetAttrString(function, attribute);
-	const char *text = name ? PyUnicode_AsUTF8(name) : NULL;
-	bool is = text && (!strcmp(text, one) || !strcmp(text, other));
+	PyObject *value = PySys_GetObject(variable);
+	const char *prefix = value ? PyUnicode_AsUTF8(value) : NULL;
+
+	return prefix && !strncmp(path, prefix, strlen(prefix)) && path[strlen(prefix)] == '/';
+}
+
+/* Code of a library: callbacks by which it, or a weak set or dictionary, forgets an object. But for _cb of a WeakMethod,
+ * which calls another. */
+static bool is_of_library(PyObject *function)
+{
+	PyObject *code = PyObject_GetAttrString(function, "__code__");
+	PyObject *file = code ? PyObject_GetAttrString(code, "co_filename") : NULL;
+	PyObject *name = code ? PyObject_GetAttrString(code, "co_name") : NULL;
+	const char *path = file ? PyUnicode_AsUTF8(file) : NULL,
+		   *text = name ? PyUnicode_AsUTF8(name) : NULL;
+	bool is = path && text && (is_below(path, "prefix") || is_below(path, "base_prefix")) &&
+		  strcmp(text, "_cb");
 
 	Py_DecRef(name);
+	Py_DecRef(file);
+	Py_DecRef(code);
 	PyErr_Clear();
 	return is;
 }
 
-/* The callbacks by which an abstract class (in C) or a weak set or dictionary forgets an object are not the program's. */
 static bool calls_the_program(PyObject *reference)
 {
 	PyObject *callback = PyObject_GetAttrString(reference, "__callback__");
 	PyObject *type = callback ? PyObject_Type(callback) : NULL;
 	bool calls = true;
 
-	if (type == known.c_function || (callback && python_is_none(callback)))
+	if (type == known.c_function || python_is_none(callback))
 		calls = false;
 	else if (type == known.function)
-		calls = !is_named(callback, "__module__", "weakref", "_weakrefset") ||
-			!is_named(callback, "__name__", "remove", "_remove");
+		calls = !is_of_library(callback);
 	Py_DecRef(type);
 	Py_DecRef(callback);
 	PyErr_Clear();
@@ -145,7 +159,7 @@ static bool ends_unseen(struct kinds *kinds, PyObject *object)
 	case KIND_HARMLESS:
 		return true;
 	case KIND_CLASS:
-		return !has_finalizer(object);
+		return (PyType_GetFlags(object) & PYTHON_COLLECTED) || !has_finalizer(object);
 	case KIND_REFERENCE:
 		return !calls_the_program(object);
 	case KIND_FILE:
@@ -157,17 +171,12 @@ static bool ends_unseen(struct kinds *kinds, PyObject *object)
 	return false;
 }
 
-bool objects_end_unseen(PyObject *list, const PyObject *sentinel)
+bool objects_end_unseen(PyObject *list)
 {
 	static struct kinds kinds;
-	bool complete = false;
 
-	for (ssize_t i = 0, n = PyList_Size(list); i < n; i++) {
-		PyObject *object = PyList_GetItem(list, i);
-
-		complete |= object == sentinel;
-		if (!ends_unseen(&kinds, object))
+	for (ssize_t i = 0, n = PyList_Size(list); i < n; i++)
+		if (!ends_unseen(&kinds, PyList_GetItem(list, i)))
 			return false;
-	}
-	return complete;
+	return true;
 }

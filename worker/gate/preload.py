@@ -12,6 +12,7 @@
 # All of this is compiled under importlib's own file name, so that tracebacks and warnings leave its frames out. It imports
 # nothing but what every interpreter has loaded from the start.
 import _frozen_importlib as bootstrap
+import _frozen_importlib_external as _bootstrap_external
 import builtins
 import os
 import sys
@@ -29,6 +30,7 @@ _closures = {}  # name -> [names], in the order of their loading
 _order = {}     # name -> position
 _count = iter(range(sys.maxsize))
 _running = []   # names of the modules whose bodies run, the innermost last
+_finders = []   # what preloading leaves in sys.meta_path
 _known = set(sys.modules)   # names of modules that were there before, or that are recorded
 _real = {}      # what is replaced while it is recorded
 
@@ -51,8 +53,12 @@ def _effect(function):
 
 def _enter(name):
     _edges.setdefault(name, {})
-    _order.setdefault(name, len(_order))
     _known.add(name)
+
+
+def _leave(name):
+    """Python moves a module to the end of sys.modules when its body has ended."""
+    _order.setdefault(name, len(_order))
 
 
 def _adopt_strays():
@@ -60,6 +66,7 @@ def _adopt_strays():
     if len(sys.modules) > len(_known):
         for name in [name for name in sys.modules if name not in _known]:
             _enter(name)
+            _leave(name)
             _ask(name)
 
 
@@ -73,7 +80,9 @@ def _record_load(spec):
     finally:
         _places_look()
         _adopt_strays()
-        _running.pop()
+        _leave(_running.pop())
+        if spec.name == "matplotlib":
+            _settings.update(_settings_of(sys.modules.get(spec.name)))
 
 
 def _record_find(name, import_):
@@ -192,7 +201,9 @@ def _places_restore():
 
 def _start_recording():
     import atexit
-    _enter("atexit")
+    for name in ("gc", "atexit"):
+        _enter(name)
+        _leave(name)
     _real.update({"load": bootstrap._load_unlocked, "find": bootstrap._find_and_load, "import": builtins.__import__,
                   "register": atexit.register})
     _before[:] = _contents()
@@ -272,14 +283,15 @@ def preload(names, main):
     bits."""
     names = names.split(",") if names else []
     good = 0
-    _enter("gc")
     _start_recording()
     try:
         for i, name in enumerate(names):
             good |= _import_one(name, main) << i
     finally:
         _stop_recording()
+    _finders.extend(sys.meta_path)
     _hide()
+    _take_back_settings()
     _keep_files()
     sys.path_importer_cache.pop(sys.path[0], None)
     for name in names:
@@ -313,22 +325,26 @@ def _thaw(names):
         effect()
 
 
+def _has_its_own_way(names):
+    """The program has put something of its own where these come from, so they have to be loaded anew."""
+    for name in names:
+        if name in sys.modules and sys.modules[name] is not stash.get(name, sys.modules[name]):
+            return True
+    return any(finder not in _finders for finder in sys.meta_path)
+
+
 def load(spec):
     """In the place of _load_unlocked, for a module whose name is in the stash."""
     name = spec.name
-    module = stash[name]
-    if not _same(module, spec):
+    if not _same(stash[name], spec):
         return _real["load"](spec)
     names = _closure(name)
-    for other in names:
-        if other in sys.modules and sys.modules[other] is not stash.get(other, sys.modules[other]):
-            # The program has put something of its own there, with which this one has to be loaded anew; but for
-            # extensions, of which a process can have only one.
-            if not isinstance(spec.loader, bootstrap._bootstrap_external.ExtensionFileLoader):
-                stash.pop(name)
-                return _real["load"](spec)
-            names = [name]
-            break
+    if _has_its_own_way(names):
+        # A process can have an extension only once.
+        if not isinstance(spec.loader, _bootstrap_external.ExtensionFileLoader):
+            del stash[name]
+            return _real["load"](spec)
+        names = [name]
     _thaw(names)
     module = sys.modules.pop(name)
     sys.modules[name] = module
@@ -343,6 +359,30 @@ def _wake_logging(logging):
         logging._startTime = time.time()
     else:
         logging._startTime = time.time_ns()
+
+
+_settings = {}  # of matplotlib, before and after others changed them
+_changed = {}
+
+
+def _settings_of(matplotlib):
+    return dict(dict.items(matplotlib.rcParams)) if matplotlib else {}
+
+
+def _take_back_settings():
+    """pyplot changes how matplotlib finds a backend; without it nothing has."""
+    matplotlib = stash.get("matplotlib")
+    for key, value in _settings_of(matplotlib).items():
+        if _settings.get(key, value) is not value:
+            _changed[key] = value
+            dict.__setitem__(matplotlib.rcParams, key, _settings[key])
+
+
+def _wake_pyplot(pyplot):
+    """What the program has set before stays."""
+    for key, value in _changed.items():
+        if dict.__getitem__(pyplot.rcParams, key) is _settings[key]:
+            dict.__setitem__(pyplot.rcParams, key, value)
 
 
 _files = {}     # path -> content, of matplotlib's list of fonts
@@ -368,7 +408,8 @@ def _wake_fonts(font_manager):
 
 
 # By name: function(module), what an import does outside of the process, or what should not come from another time.
-_waking = {"logging": _wake_logging, "matplotlib": _wake_matplotlib, "matplotlib.font_manager": _wake_fonts}
+_waking = {"logging": _wake_logging, "matplotlib": _wake_matplotlib, "matplotlib.pyplot": _wake_pyplot,
+           "matplotlib.font_manager": _wake_fonts}
 
 
 # What most programs do, so that the pages that it writes are the copy's own before the program comes. It prints into

@@ -49,6 +49,22 @@ static int code_of_system_exit(void)
 	return status;
 }
 
+/* As flush_io in CPython's pythonrun.c, which has no word about what fails. */
+static void flush_streams(void)
+{
+	static const char *const names[] = {"stderr", "stdout"};
+	PyObject *type, *value, *traceback;
+
+	PyErr_Fetch(&type, &value, &traceback);
+	for (int i = 0; i < 2; i++) {
+		PyObject *stream = PySys_GetObject(names[i]);
+
+		Py_DecRef(stream ? PyObject_CallMethod(stream, "flush", NULL) : NULL);
+		PyErr_Clear();
+	}
+	PyErr_Restore(type, value, traceback);
+}
+
 /* Prints what the program did not catch. Returns the exit code. */
 static int end_of_exception(void)
 {
@@ -70,8 +86,8 @@ _Noreturn void program_run(const char *path, int report)
 	if (!file || !main_module)
 		_exit(1);
 	globals = PyModule_GetDict(main_module);
-	ending_begin();
 	result = PyRun_FileExFlags(file, path, PYTHON_FILE_INPUT, globals, globals, 1, NULL);
+	flush_streams();
 	interrupted = PyErr_Occurred() == PyExc_KeyboardInterrupt;
 	/* The reference that _PyRun_SimpleFile below us has, and will not come to give up. */
 	Py_DecRef(main_module);

@@ -30,6 +30,7 @@ enum {
 
 /* Py_TPFLAGS_HEAPTYPE and so on: bits of what PyType_GetFlags says. */
 #define PYTHON_HEAP_TYPE (1UL << 9)
+#define PYTHON_COLLECTED (1UL << 14) /* Py_TPFLAGS_HAVE_GC */
 #define PYTHON_LONG_SUBCLASS (1UL << 24)
 #define PYTHON_EXCEPTION_SUBCLASS (1UL << 30)
 #define PYTHON_TYPE_SUBCLASS (1UL << 31)
@@ -143,5 +144,9 @@ bool python_is_none(PyObject *object);
 
 /* Whether this is CPython 3.minor or later. */
 bool python_is_at_least(int minor);
+
+/* Puts a function in the place of a module's of the same name; it is shown as the original is. Fills in method->doc, which
+ * must stay as long as the process. Returns the original, a new reference, or NULL with an exception. */
+PyObject *python_replace(PyObject *module, struct python_method *method);
 
 #endif
