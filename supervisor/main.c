@@ -172,20 +172,23 @@ static int refuse_file(const char *file, int error)
 }
 
 /* A terminal or pipe that nobody reads would hold up a write, and the flags of stdout are shared with whoever started us:
- * so it is opened anew, while whoever owns it may still be us. More room in a pipe means fewer turns of ours and the
- * client's for a long answer; it may be refused, which is no harm. */
+ * so it is opened anew, while whoever owns it may still be us. */
 static int open_output(void)
 {
-	bool is_terminal = isatty(STDOUT_FILENO);
 	struct stat status;
-	int fd;
 
-	if (!is_terminal && (fstat(STDOUT_FILENO, &status) < 0 || !S_ISFIFO(status.st_mode)))
+	if (!isatty(STDOUT_FILENO) &&
+	    (fstat(STDOUT_FILENO, &status) < 0 || !S_ISFIFO(status.st_mode)))
 		return -1;
-	fd = open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd >= 0 && !is_terminal)
-		fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES);
-	return fd;
+	return open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+/* Fewer turns of ours and the client's for what is long. What is no pipe has no such size, and the user's pipes may hold
+ * too much already, which is no harm. */
+static void widen_pipes(void)
+{
+	fcntl(STDIN_FILENO, F_SETPIPE_SZ, PIPE_BYTES);
+	fcntl(STDOUT_FILENO, F_SETPIPE_SZ, PIPE_BYTES);
 }
 
 static bool serves_http(const struct options *options, const struct config *config)
@@ -236,8 +239,10 @@ static int open_resources(struct resources *resources, const struct beginning *b
 		if (resources->code_fd < 0)
 			return refuse_file(options->file, resources->code_fd);
 	}
-	if (options->command == OPTIONS_SERVE && config->transport == TRANSPORT_STDIO)
+	if (options->command == OPTIONS_SERVE && config->transport == TRANSPORT_STDIO) {
 		resources->output_fd = open_output();
+		widen_pipes();
+	}
 	if (spawn_open(&resources->spec, config, sentence, sizeof(sentence)) < 0)
 		return complain(sentence, EXIT_NO_SANDBOX);
 	close_others(resources);
