@@ -132,9 +132,23 @@ int view_add(const char *path, const void *data, size_t len)
 	return fd < 0 ? -errno : fds_write_all(fd, data, len);
 }
 
+/* Most parents are there by now, so they are made when they are missed. */
 static int make_file(const char *path, const char *text)
 {
-	return view_add(path, text, strlen(text));
+	int r = view_add(path, text, strlen(text));
+
+	if (r == -ENOENT && (r = make_parent(path)) == 0)
+		r = view_add(path, text, strlen(text));
+	return r;
+}
+
+static int make_link(const char *target, const char *path)
+{
+	int r = symlink(target, path) ? -errno : 0;
+
+	if (r == -ENOENT && (r = make_parent(path)) == 0)
+		r = symlink(target, path) ? -errno : 0;
+	return r;
 }
 
 static int copy_link(const char *source, const char *path)
@@ -145,7 +159,7 @@ static int copy_link(const char *source, const char *path)
 	if (len < 0)
 		return -errno;
 	target[len] = '\0';
-	return symlink(target, path) ? -errno : 0;
+	return make_link(target, path);
 }
 
 static int bind_to(const char *source, const char *path, bool is_dir)
@@ -158,10 +172,6 @@ static int bind_to(const char *source, const char *path, bool is_dir)
 /* Shows a path of the old root, which status describes, at target. */
 static int show(const char *source, const char *target, const struct stat *status)
 {
-	int r = make_parent(target);
-
-	if (r < 0)
-		return r;
 	if (S_ISLNK(status->st_mode))
 		return copy_link(source, target);
 	return bind_to(source, target, S_ISDIR(status->st_mode));
@@ -246,18 +256,12 @@ static int step_system(const struct view_rule *rule)
 
 static int step_file(const struct view_rule *rule)
 {
-	int r = make_parent(rule->path);
-
-	return r < 0 ? r : make_file(rule->path, rule->text);
+	return make_file(rule->path, rule->text);
 }
 
 static int step_link(const struct view_rule *rule)
 {
-	int r = make_parent(rule->path);
-
-	if (r < 0)
-		return r;
-	return symlink(rule->text, rule->path) ? -errno : 0;
+	return make_link(rule->text, rule->path);
 }
 
 int view_system(const struct view_plan *plan)
@@ -276,9 +280,9 @@ int view_system(const struct view_plan *plan)
 static int step_device(const struct view_rule *rule)
 {
 	char source[PATH_MAX];
-	int r = make_parent(rule->path);
+	int r = make_file(rule->path, "");
 
-	if (r < 0 || (r = make_file(rule->path, "")) < 0)
+	if (r < 0)
 		return r;
 	snprintf(source, sizeof(source), OLD "%s", rule->path);
 	r = mount_at(source, rule->path, NULL, MS_BIND, NULL);

@@ -43,8 +43,8 @@ static const struct view_plan no_plan;
 
 static bool make_view(void)
 {
-	return !view_root() && !view_pivot() && !view_workspace(16 * MIB) &&
-	       !view_system(&no_plan) && !view_devices() && view_proc() == 1 && !view_leave_old() &&
+	return !view_root(16 * MIB) && !view_pivot() && !view_workspace() && !view_devices() &&
+	       !view_system(&no_plan) && view_proc() == 1 && !view_leave_old() &&
 	       !view_seal(false);
 }
 
