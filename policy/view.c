@@ -62,16 +62,13 @@ static int mount_at(const char *source, const char *target, const char *type, un
 	return mount(source, target, type, flags, data) ? -errno : 0;
 }
 
-/* The directories in the staging tmpfs that are none of the workspace. */
-#define STAGED_BESIDE 2
-
 static int mount_workspace(uint64_t tmp_bytes)
 {
 	char options[96];
 
 	snprintf(options, sizeof(options), "size=%llu,nr_inodes=%llu,mode=0755",
 		 (unsigned long long)tmp_bytes,
-		 (unsigned long long)(tmp_bytes / TMP_BYTES_PER_INODE + STAGED_BESIDE));
+		 (unsigned long long)(tmp_bytes / TMP_BYTES_PER_INODE));
 	if (mkdir("/usr" STAGING, 0700))
 		return -errno;
 	return mount_at("workspace", "/usr" STAGING, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC,
