@@ -49,6 +49,13 @@ int report_ready(int sock, uint32_t layers, pid_t pid, int listener)
 	return report_send(sock, &report);
 }
 
+int report_taken(int sock)
+{
+	struct report report = {.kind = REPORT_TAKEN};
+
+	return report_send(sock, &report);
+}
+
 static bool is_number_of_fds(uint32_t kind, size_t n)
 {
 	return n == 0 || (kind == REPORT_SPAWNED && n == NAMESPACES) ||

@@ -22,6 +22,7 @@ enum report_kind {
 	REPORT_READY,  /* layers, maybe a listener: every wall stands, the sender waits for orders */
 	REPORT_FAILED, /* stage, error: a step failed, nothing was run */
 	REPORT_ENDED, /* status, …: the main program ended; init exits, and everything else is killed */
+	REPORT_TAKEN, /* a copy has its program, and will run it */
 	REPORT_SERVING /* a pristine interpreter waits for sandboxes to enter; loaded */
 };
 
@@ -81,6 +82,9 @@ int report_spawned(int sock, int namespaces[NAMESPACES]);
 /* Sends REPORT_READY, with the listener of the seccomp filter when that is not -1 and can be sent. Closes it in every
  * case. pid is 0 but for a copy. Returns 0 or a negative errno. */
 int report_ready(int sock, uint32_t layers, pid_t pid, int listener);
+
+/* Sends REPORT_TAKEN. Returns 0 or a negative errno. */
+int report_taken(int sock);
 
 /* Receives one. The descriptors become the caller's: as many as its kind has, or it is refused.
  * Returns 1, 0 at the end of the stream, -EAGAIN, or another negative errno. */

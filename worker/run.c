@@ -69,10 +69,13 @@ int run_start(struct run *run, struct place *place, const struct limits *limits)
 
 	run->place = place;
 	r = give(run, limits);
-	if (r < 0) {
+	/* A copy that is gone is told from our own wants, and that the run is lost is seen when it is reaped. */
+	if (r < 0 && (r != -EPIPE || place->kind == PLACE_COLD)) {
 		give_up_capture(run, r);
 		return r;
 	}
+	if (r < 0)
+		sandbox_kill(&place->sandbox);
 	run->started = true;
 	run->started_us = clock_us();
 	return 0;
@@ -101,7 +104,7 @@ void run_capture(struct run *run, const struct pollfd polls[CAPTURE_STREAMS])
 /* A copy that does not take its program is as good as lost: it was stopped. */
 static bool is_stuck(const struct run *run, uint64_t now_us)
 {
-	return run->place->kind != PLACE_COLD && now_us - run->started_us >= TAKE_US &&
+	return now_us - run->started_us >= TAKE_US &&
 	       sandbox_taken(&run->place->sandbox) == -EAGAIN;
 }
 
@@ -136,8 +139,8 @@ int run_tick(struct run *run, uint64_t now_us)
 /* Whoever cancelled wants no other try. */
 bool run_is_lost(struct run *run)
 {
-	if (!run->place || run->place->kind == PLACE_COLD || run->killed & FRAME_CANCELLED ||
-	    !run->started || sandbox_taken(&run->place->sandbox) == 0)
+	if (!run->place || run->killed & FRAME_CANCELLED || !run->started || run->capture_error ||
+	    sandbox_taken(&run->place->sandbox) == 0)
 		return false;
 	watch_clear(&run->watch);
 	capture_clear(&run->capture);

@@ -136,6 +136,7 @@ static void handle(struct sandbox *sandbox, const struct report *report,
 		sandbox->ended = true;
 		begin_end(sandbox);
 		break;
+	case REPORT_TAKEN:
 	case REPORT_SERVING:
 		break;
 	}
@@ -260,14 +261,19 @@ int sandbox_give(struct sandbox *sandbox, const int *fds, size_t nfds)
 	return r;
 }
 
-/* A peer that closes its socket with a message unread makes one call say so: unix_release_sock in net/unix/af_unix.c. */
+/* A copy says so before it begins (REPORT_TAKEN), and nobody reads it before it is asked for here. Whether the order
+ * was received would not do: one that has a signal to die of may have received it. */
 int sandbox_taken(const struct sandbox *sandbox)
 {
 	char byte;
+	ssize_t n;
 
-	if (sandbox->gate < 0 || recv(sandbox->gate, &byte, 1, MSG_DONTWAIT | MSG_PEEK) >= 0)
+	if (!sandbox->by_copy)
 		return 0;
-	return errno == EAGAIN || errno == ECONNRESET ? -errno : 0;
+	n = sandbox->gate < 0 ? 0 : recv(sandbox->gate, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
+	if (n > 0)
+		return 0;
+	return n < 0 && errno == EAGAIN ? -EAGAIN : -ECONNRESET;
 }
 
 uint32_t sandbox_layers(const struct sandbox *sandbox)

@@ -80,8 +80,8 @@ void sandbox_close_namespaces(struct sandbox *sandbox);
  * descriptors stay the caller's. Returns 0 or a negative errno. */
 int sandbox_give(struct sandbox *sandbox, const int *fds, size_t nfds);
 
-/* Says whether what was given to a copy has been taken: until then its program has not begun. -EAGAIN when it is still
- * there, -ECONNRESET when the copy died without it, else 0. */
+/* Says whether a program that was given has begun, for all that is known: 0; -EAGAIN when a copy may yet begin it, or
+ * -ECONNRESET when the copy died before that. */
 int sandbox_taken(const struct sandbox *sandbox);
 
 /* The walls of whoever is the program. */

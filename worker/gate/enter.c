@@ -186,6 +186,8 @@ int enter_wait(struct enter *enter, int *report)
 	report_step(enter->gate, STAGE_PROGRAM, write_program(fds[GIVE_PROGRAM]));
 	report_step(enter->gate, STAGE_EXEC, take_streams(fds));
 	plan_clear(&enter->plan);
+	/* From here on the program may have had effects. */
+	report_step(enter->gate, STAGE_EXEC, report_taken(enter->gate));
 	cleanup_fd(&enter->gate);
 	*report = -1;
 	return 0;
