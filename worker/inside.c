@@ -16,7 +16,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/mman.h>
+#include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -37,8 +37,7 @@
 /* Interactive work on the machine and the worker's own watch come first. */
 #define RUN_NICENESS 10
 
-#define GUARD_BYTES ((size_t)64 * 1024)
-#define INIT_STACK_BYTES ((size_t)256 * 1024)
+#define BUILDER_STACK_BYTES ((ptrdiff_t)64 * 1024)
 
 /* The kernel's OOM killer takes a run before anything of ours. proc(5). */
 static int offer_to_oom_killer(void)
@@ -166,17 +165,14 @@ static int become_init(void *ctx)
 	init_main(inside, purpose->pristine, sock, layers | LAYER_INIT, listener);
 }
 
-/* Init takes over the memory of the builder, which exits at once: what a process costs most for is the copy of its page
- * tables. So it has a stack of its own; the guard is below. */
+/* Init takes over the memory of the builder, which exits at once: most of what a process costs is the copy of its page
+ * tables. Its stack is the rest of the builder's, which grows as it is used, out of the way of the few frames that the
+ * builder needs to exit. clone(2). */
 static pid_t make_init(struct beginning *begin)
 {
-	char *stack = mmap(NULL, GUARD_BYTES + INIT_STACK_BYTES, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	char *stack = (char *)__builtin_frame_address(0) - BUILDER_STACK_BYTES;
 
-	if (stack == MAP_FAILED || mprotect(stack, GUARD_BYTES, PROT_NONE))
-		return -1;
-	return clone(become_init, stack + GUARD_BYTES + INIT_STACK_BYTES,
-		     CLONE_VM | CLONE_PARENT | SIGCHLD, begin);
+	return clone(become_init, stack, CLONE_VM | CLONE_PARENT | SIGCHLD, begin);
 }
 
 void inside_main(const struct inside *inside, const struct purpose *purpose, int sock)
