@@ -78,17 +78,19 @@ static int arrange_pristine(const struct inside *inside, const int fds[GIVE_ALL_
 	return rlimits_apply_pristine(&inside->limits);
 }
 
-/* The child that becomes the program: pid 2, leader of its session, default signals, three descriptors. */
-static _Noreturn void become_program(const struct inside *inside, int sock, int fds[GIVE_ALL_FDS],
-				     const sigset_t *mask)
+/* The child that becomes the program: pid 2, leader of its session, default signals, three descriptors. Its memory is
+ * init's, until exec: it changes none that init uses. */
+static _Noreturn void become_program(const struct inside *inside, int sock,
+				     const int given[GIVE_ALL_FDS], const sigset_t *mask)
 {
 	char *argv[] = {(char *)(uintptr_t)inside->python, (char *)(uintptr_t)PROGRAM, NULL};
-	bool pristine = fds[GIVE_CONTROL] >= 0;
+	bool pristine = given[GIVE_CONTROL] >= 0;
+	int fds[GIVE_ALL_FDS];
 	int r;
 
 	sock = lift(sock);
 	for (int i = 0; i < GIVE_ALL_FDS; i++)
-		fds[i] = lift(fds[i]);
+		fds[i] = lift(given[i]);
 	if (chdir(SANDBOX_HOME) || dup2(fds[GIVE_STDIN], 0) < 0 || dup2(fds[GIVE_STDOUT], 1) < 0 ||
 	    dup2(fds[GIVE_STDERR], 2) < 0)
 		report_failure(sock, STAGE_EXEC, errno);
@@ -106,7 +108,7 @@ static pid_t start(const struct inside *inside, int sock, int fds[GIVE_ALL_FDS],
 	pid_t pid;
 
 	report_step(sock, STAGE_PROGRAM, write_program(fds[GIVE_PROGRAM]));
-	pid = fork();
+	pid = vfork();
 	if (pid == 0)
 		become_program(inside, sock, fds, mask);
 	if (pid < 0)

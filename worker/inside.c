@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -35,6 +36,8 @@
 
 /* Interactive work on the machine and the worker's own watch come first. */
 #define RUN_NICENESS 10
+
+#define BUILDER_STACK_BYTES ((ptrdiff_t)64 * 1024)
 
 /* The kernel's OOM killer takes a run before anything of ours. proc(5). */
 static int offer_to_oom_killer(void)
@@ -107,17 +110,18 @@ static void make_view(const struct inside *inside, const struct purpose *purpose
 {
 	int proc;
 
-	report_step(sock, STAGE_ROOT, view_root());
+	report_step(sock, STAGE_ROOT, view_root(inside->limits.tmp_bytes));
 	report_step(sock, STAGE_PIVOT, view_pivot());
-	report_step(sock, STAGE_WORKSPACE, view_workspace(inside->limits.tmp_bytes));
+	report_step(sock, STAGE_WORKSPACE, view_workspace());
 	*layers |= LAYER_TMPFS;
-	report_step(sock, STAGE_SYSTEM, view_system(&inside->view));
 	report_step(sock, STAGE_DEVICES, view_devices());
+	report_step(sock, STAGE_SYSTEM, view_system(&inside->view));
 	report_step(sock, STAGE_PROC, proc = view_proc());
 	*layers |= proc ? LAYER_PROC : 0;
 	report_step(sock, STAGE_OLD_ROOT, view_leave_old());
 	if (purpose->pristine)
-		report_step(sock, STAGE_WORKSPACE, view_add(GATE_PATH, gate_image, gate_image_size()));
+		report_step(sock, STAGE_WORKSPACE,
+			    view_add(GATE_PATH, gate_image, gate_image_size()));
 	report_step(sock, STAGE_READ_ONLY, view_seal(purpose->pristine));
 	*layers |= LAYER_READ_ONLY;
 }
@@ -133,9 +137,18 @@ static void say_spawned(const struct purpose *purpose, int sock)
 	report_step(sock, STAGE_INIT, report_spawned(sock, entered ? namespaces : NULL));
 }
 
-static _Noreturn void become_init(const struct inside *inside, const struct purpose *purpose,
-				  int sock)
+struct beginning {
+	const struct inside *inside;
+	const struct purpose *purpose;
+	int sock;
+};
+
+static int become_init(void *ctx)
 {
+	const struct beginning *begin = ctx;
+	const struct inside *inside = begin->inside;
+	const struct purpose *purpose = begin->purpose;
+	int sock = begin->sock;
 	uint32_t layers = namespaces_layers();
 	int listener = -1;
 
@@ -152,8 +165,19 @@ static _Noreturn void become_init(const struct inside *inside, const struct purp
 	init_main(inside, purpose->pristine, sock, layers | LAYER_INIT, listener);
 }
 
+/* Init takes over the memory of the builder, which exits at once: most of what a process costs is the copy of its page
+ * tables. Its stack is the rest of the builder's, which grows as it is used, out of the way of the few frames that the
+ * builder needs to exit. clone(2). */
+static pid_t make_init(struct beginning *begin)
+{
+	char *stack = (char *)__builtin_frame_address(0) - BUILDER_STACK_BYTES;
+
+	return clone(become_init, stack, CLONE_VM | CLONE_PARENT | SIGCHLD, begin);
+}
+
 void inside_main(const struct inside *inside, const struct purpose *purpose, int sock)
 {
+	struct beginning begin = {.inside = inside, .purpose = purpose, .sock = sock};
 	pid_t init;
 	uid_t uid;
 	gid_t gid;
@@ -170,9 +194,7 @@ void inside_main(const struct inside *inside, const struct purpose *purpose, int
 	report_step(sock, STAGE_OOM_SCORE, offer_to_oom_killer());
 	report_step(sock, STAGE_CORE_FILTER, keep_out_of_core_files());
 	report_step(sock, STAGE_NAMESPACES, namespaces_enter_rest());
-	init = make_sibling();
-	if (init == 0)
-		become_init(inside, purpose, sock);
+	init = make_init(&begin);
 	report_step(sock, STAGE_FORK, init < 0 ? -errno : 0);
 	_exit(0);
 }

@@ -161,11 +161,6 @@ WRAP(int, cap_get_bound, cap_value_t cap)
 	return verifying ? 0 : __real_cap_get_bound(cap);
 }
 
-WRAP(int, cap_get_ambient, cap_value_t cap)
-{
-	return verifying ? 0 : __real_cap_get_ambient(cap);
-}
-
 WRAP(int, privilege_no_new_privs, void)
 {
 	return left_out(inside ? STEP_nnp_init : STEP_nnp_worker) ? 0
