@@ -115,7 +115,7 @@ $(BUILD)/command: FORCE
 # Both programs carry the same hash over every source, and refuse each other when it differs. Only the files that
 # include version.h are compiled again when it changes.
 $(BUILD)/build_id.h: FORCE
-	@mkdir -p $(@D); echo "#define BUILD_ID 0x$$(LC_ALL=C sha256sum $(SOURCES) $(GATE) $(wildcard worker/gate/*.py) $(HEADERS) | sha256sum | cut -c1-16)ULL" >$@.new; \
+	@mkdir -p $(@D); echo "#define BUILD_ID 0x$$(LC_ALL=C sha256sum $(SOURCES) $(GATE) $(sort $(wildcard worker/gate/*.py)) $(HEADERS) | sha256sum | cut -c1-16)ULL" >$@.new; \
 	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 VERSIONED := $(shell grep -ls 'common/version\.h\|BUILD_ID' $(ALL_C))
@@ -148,17 +148,25 @@ $(BUILD)/gate/%.o: %.c $(BUILD)/command
 
 $(BUILD)/gate/worker/gate/preload.o: worker/gate/preload.py
 
+define link_gate
+	$(Q)$(CC) $(GATE_CFLAGS) $(CFLAGS) -shared $(filter-out -pie,$(HARDEN_LDFLAGS)) $(LDFLAGS) -Wl,--as-needed -Wl,--gc-sections -s \
+		-Wl,--unresolved-symbols=ignore-all $(1) -o $@ $^ $(GATE_LIBS)
+endef
+
 $(BUILD)/gate.so: $(GATE_OBJECTS)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(GATE_CFLAGS) $(CFLAGS) -shared $(filter-out -pie,$(HARDEN_LDFLAGS)) $(LDFLAGS) -Wl,--as-needed -Wl,--gc-sections -s \
-		-Wl,--unresolved-symbols=ignore-all -o $@ $^ $(GATE_LIBS)
+	$(call link_gate,)
 
 # The linker names what it embeds by its path, so it is called where these are.
 GATE_IMAGE := $(BUILD)/obj/worker/gate_embedded.o
-$(GATE_IMAGE): $(BUILD)/gate.so worker/gate/main.py
+define embed_gate
 	@mkdir -p $(@D)
-	@cp worker/gate/main.py $(BUILD)/gate.py
-	$(Q)cd $(BUILD) && $(LD) -r -b binary -z noexecstack -o $(abspath $@) gate.so gate.py
+	@cp worker/gate/main.py $(dir $<)gate.py
+	$(Q)cd $(dir $<) && $(LD) -r -b binary -z noexecstack -o $(abspath $@) gate.so gate.py
+endef
+
+$(GATE_IMAGE): $(BUILD)/gate.so worker/gate/main.py
+	$(call embed_gate)
 
 $(BUILD)/obj/%.o: %.c $(BUILD)/command
 	$(call say,CC,$<)
@@ -220,7 +228,18 @@ wraps = $(shell sed -nE 's/^WRAP.[^,]*, (\w+),.*/-Wl,--wrap=\1/p' $(1))
 $(LEFT_SERVER): $(call objects,supervisor/main.c $(SERVER_WRAPS)) $(BUILD)/libsupervisor.a $(BUILD)/libpolicy.a $(BUILD)/libcommon.a
 	$(call link,$(call wraps,$(SERVER_WRAPS)) $(SERVER_LIBS))
 
-$(LEFT_WORKER): $(call objects,worker/main.c $(WORKER_WRAPS)) $(BUILD)/libworker.a $(BUILD)/libpolicy.a $(BUILD)/libcommon.a
+# With a gate of its own, in which the same calls go round; what it does not call falls out.
+GATE_WRAPS := $(filter-out %/wrap_common.c,$(WORKER_WRAPS))
+LEFT_GATE := $(BUILD)/leave-out/gate
+$(LEFT_GATE)/gate.so: $(GATE_OBJECTS) $(patsubst %.c,$(BUILD)/gate/%.o,$(GATE_WRAPS))
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(call link_gate,$(call wraps,$(GATE_WRAPS)))
+
+$(LEFT_GATE)/embedded.o: $(LEFT_GATE)/gate.so worker/gate/main.py
+	$(call embed_gate)
+
+$(LEFT_WORKER): $(call objects,worker/main.c $(WORKER_WRAPS)) $(LEFT_GATE)/embedded.o $(BUILD)/libworker.a $(BUILD)/libpolicy.a $(BUILD)/libcommon.a
 	$(call link,$(call wraps,$(WORKER_WRAPS)) $(WORKER_LIBS))
 
 # What a benchmark measures against, an empty sandbox, and the build that notes when a call passes which point.
@@ -239,7 +258,7 @@ $(STAMPED_SERVER): $(call objects,supervisor/main.c $(SERVER_STAMPS)) $(BUILD)/l
 $(STAMPED_WORKER): $(call objects,worker/main.c $(WORKER_STAMPS)) $(BUILD)/libworker.a $(BUILD)/libpolicy.a $(BUILD)/libcommon.a
 	$(call link,$(call wraps,$(WORKER_STAMPS)) $(WORKER_LIBS))
 
--include $(patsubst %.o,%.d,$(call objects,$(ALL_C)) $(GATE_OBJECTS))
+-include $(patsubst %.o,%.d,$(call objects,$(ALL_C)) $(GATE_OBJECTS) $(patsubst %.c,$(BUILD)/gate/%.o,$(GATE_WRAPS)))
 
 # --- tests ----------------------------------------------------------------------------------------
 

@@ -14,10 +14,11 @@ union control {
 	char bytes[CMSG_SPACE(sizeof(int) * PACKET_MAX_FDS) + CMSG_SPACE(sizeof(struct ucred))];
 };
 
-/* What came beside the data of a message. */
+/* What came beside the data of a message: of descriptors as many as there was room for, whatever that was meant for. */
 struct beside {
-	int fds[PACKET_MAX_FDS];
+	int fds[sizeof(union control) / sizeof(int)];
 	size_t n;
+	bool named;
 	pid_t sender;
 };
 
@@ -58,10 +59,10 @@ static bool take_control(const struct cmsghdr *c, struct beside *beside)
 	    bytes == sizeof(sender)) {
 		memcpy(&sender, CMSG_DATA(c), sizeof(sender));
 		beside->sender = sender.pid;
+		beside->named = true;
 		return true;
 	}
-	if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
-	    beside->n + bytes / sizeof(int) > PACKET_MAX_FDS)
+	if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
 		return false;
 	memcpy(beside->fds + beside->n, CMSG_DATA(c), bytes);
 	beside->n += bytes / sizeof(int);
@@ -86,15 +87,9 @@ int packet_name_senders(int sock)
 	return setsockopt(sock, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) ? -errno : 0;
 }
 
-int packet_recv(int sock, void *data, size_t len, int *fds, size_t max_fds, size_t *nfds)
-{
-	pid_t sender;
-
-	return packet_recv_from(sock, data, len, fds, max_fds, nfds, &sender);
-}
-
-int packet_recv_from(int sock, void *data, size_t len, int *fds, size_t max_fds, size_t *nfds,
-		     pid_t *sender)
+/* With sender NULL nobody may be named. */
+static int receive(int sock, void *data, size_t len, int *fds, size_t max_fds, size_t *nfds,
+		   pid_t *sender)
 {
 	union control control;
 	struct iovec iov = {.iov_base = data, .iov_len = len};
@@ -113,16 +108,28 @@ int packet_recv_from(int sock, void *data, size_t len, int *fds, size_t max_fds,
 	if (got < 0)
 		return -errno;
 	good = take_beside(&msg, &beside) && (size_t)got == len && beside.n <= max_fds &&
-	       !(msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC));
+	       (sender || !beside.named) && !(msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC));
 	if (good) {
 		for (size_t i = 0; i < beside.n; i++)
 			fds[i] = beside.fds[i];
 		*nfds = beside.n;
-		*sender = beside.sender;
+		if (sender)
+			*sender = beside.sender;
 		return 1;
 	}
 	for (size_t i = 0; i < beside.n; i++)
 		close(beside.fds[i]);
 	/* An empty packet looks like the end of the stream, and is the end of this peer just the same. */
 	return got == 0 && beside.n == 0 ? 0 : -EPROTO;
+}
+
+int packet_recv(int sock, void *data, size_t len, int *fds, size_t max_fds, size_t *nfds)
+{
+	return receive(sock, data, len, fds, max_fds, nfds, NULL);
+}
+
+int packet_recv_from(int sock, void *data, size_t len, int *fds, size_t max_fds, size_t *nfds,
+		     pid_t *sender)
+{
+	return receive(sock, data, len, fds, max_fds, nfds, sender);
 }

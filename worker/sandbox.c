@@ -246,12 +246,6 @@ int sandbox_open_gate(struct sandbox *sandbox, int *gate)
 	return 0;
 }
 
-void sandbox_close_namespaces(struct sandbox *sandbox)
-{
-	for (size_t i = 0; i < NAMESPACES; i++)
-		cleanup_fd(&sandbox->namespaces[i]);
-}
-
 int sandbox_give(struct sandbox *sandbox, const int *fds, size_t nfds)
 {
 	int r = report_give(sandbox->by_copy ? sandbox->gate : sandbox->sock, fds, nfds);
@@ -261,17 +255,19 @@ int sandbox_give(struct sandbox *sandbox, const int *fds, size_t nfds)
 	return r;
 }
 
-/* A copy says so before it begins (REPORT_TAKEN), and nobody reads it before it is asked for here. Whether the order
- * was received would not do: one that has a signal to die of may have received it. */
+/* A copy says so before it begins (REPORT_TAKEN), or that it could not write its program down, and nobody reads it before
+ * it is asked for here. Whether the order was received would not do: one that has a signal to die of may have received
+ * it. */
 int sandbox_taken(const struct sandbox *sandbox)
 {
-	char byte;
-	ssize_t n;
+	struct report report;
+	ssize_t n = 0;
 
 	if (!sandbox->by_copy)
 		return 0;
-	n = sandbox->gate < 0 ? 0 : recv(sandbox->gate, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
-	if (n > 0)
+	if (sandbox->gate >= 0)
+		n = recv(sandbox->gate, &report, sizeof(report), MSG_DONTWAIT | MSG_PEEK);
+	if (n == sizeof(report) && report.kind == REPORT_TAKEN)
 		return 0;
 	return n < 0 && errno == EAGAIN ? -EAGAIN : -ECONNRESET;
 }
@@ -316,7 +312,8 @@ void sandbox_clear(struct sandbox *sandbox)
 {
 	cleanup_fd(&sandbox->sock);
 	cleanup_fd(&sandbox->gate);
-	sandbox_close_namespaces(sandbox);
+	for (size_t i = 0; i < NAMESPACES; i++)
+		cleanup_fd(&sandbox->namespaces[i]);
 	notify_clear(&sandbox->notify);
 	sandbox_init(sandbox);
 }

@@ -73,15 +73,12 @@ bool sandbox_wants_copy(const struct sandbox *sandbox);
  * namespaces. Returns 0 or a negative errno. */
 int sandbox_open_gate(struct sandbox *sandbox, int *gate);
 
-/* Closes the namespaces, which nobody needs any more. */
-void sandbox_close_namespaces(struct sandbox *sandbox);
-
 /* Gives a READY sandbox its program and the run's ends of three pipes, or what more a pristine interpreter gets; the
  * descriptors stay the caller's. Returns 0 or a negative errno. */
 int sandbox_give(struct sandbox *sandbox, const int *fds, size_t nfds);
 
 /* Says whether a program that was given has begun, for all that is known: 0; -EAGAIN when a copy may yet begin it, or
- * -ECONNRESET when the copy died before that. */
+ * -ECONNRESET when the copy died before that, or could not. */
 int sandbox_taken(const struct sandbox *sandbox);
 
 /* The walls of whoever is the program. */

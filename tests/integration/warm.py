@@ -491,6 +491,18 @@ def test_a_run_finds_nothing_of_earlier_ones_in_its_memory(mode):
         check(0 < found <= other + 1, "places", found, other)
 
 
+@cases(MODES)
+def test_a_program_that_cannot_be_written_down_is_refused(mode):
+    """By the copy that was to become it, too; it is not the program that failed."""
+    with server(MCP_EXEC_WARM=mode, MCP_EXEC_TMP_BYTES=str(1 << 20)) as s:
+        if mode == "1" and warm.known():
+            warm.warmed(s)
+        result = s.exec("print(1)\n#" + "x" * (3 << 19))
+        equal(result["isError"], True, str(result)[:400])
+        contains(result["content"][0]["text"], "(program, E")
+        right(s)
+
+
 def test_log_tells_of_interpreters_and_of_no_program():
     needs_warm()
     with server(MCP_EXEC_LOG_LEVEL="debug") as s:

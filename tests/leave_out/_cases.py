@@ -14,7 +14,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 from hostile import ATTEMPTS  # noqa: E402
-from mcp import NAME_ITSELF, Timeout, alive, named, until  # noqa: E402
+from mcp import NAME_ITSELF, Timeout, alive, descendants, named, parent, until  # noqa: E402
 
 CANARY = "leave-out-canary"
 TOKEN = "leave-out-token"
@@ -60,11 +60,13 @@ class Case:
 
     env: settings of the server. as_user: the server is started as an ordinary user by root as well.
     judge(world, result): the verdict, where the program cannot say it. fresh: nobody uses the server afterwards.
+    attack: what runs in a pristine interpreter, as a module that is loaded ahead, and calls verdict(); warm runs only.
     """
 
-    def __init__(self, code=None, host=None, env=None, as_user=False, judge=None, fresh=False, timeout_s=30, stdin=""):
+    def __init__(self, code=None, host=None, env=None, as_user=False, judge=None, fresh=False, timeout_s=30, stdin="",
+                 attack=None):
         self.code, self.host, self.env, self.as_user, self.judge = code, host, env or {}, as_user, judge
-        self.fresh, self.timeout_s, self.stdin = fresh, timeout_s, stdin
+        self.fresh, self.timeout_s, self.stdin, self.attack = fresh, timeout_s, stdin, attack
 
 
 CASES = {}
@@ -90,6 +92,32 @@ for _kind in ("user", "mnt"):
 
 inside("ipc.host_segments", "lines = open('/proc/sysvipc/shm').readlines()\nverdict(len(lines) > 1, len(lines) - 1)")
 
+
+
+
+def namespaces_of_run(world, server, start):
+    """Who else is in a namespace of a program: nobody, but its init."""
+    start()
+    pid = world.find()
+    mine, shared = namespaces(pid), set()
+    for other in descendants(server.pid) + [server.pid]:
+        if other not in (pid, parent(pid)):
+            shared |= {kind for kind, what in namespaces(other).items() if mine[kind] == what}
+    os.kill(pid, signal.SIGUSR1)
+    return "OPEN" if shared else "HELD", " ".join(sorted(shared))
+
+
+def namespaces(pid):
+    found = {}
+    for kind in ("user", "net", "pid", "mnt", "ipc", "uts", "cgroup"):
+        try:
+            found[kind] = os.readlink("/proc/%d/ns/%s" % (pid, kind))
+        except OSError:
+            pass
+    return found
+
+
+inside("ns.of_the_run", "wait_for_host(FACTS['name'])", host=namespaces_of_run, fresh=True, timeout_s=5)
 
 # --- the view ---
 
@@ -199,21 +227,58 @@ try: bits = call("prctl", 27, 0, 0, 0, 0)
 except OSError as e: bits = None
 verdict(bits == 0, bits)""")
 inside("filter.prlimit", "reached(('EPERM', 'prlimit64', 1, 7, 0, ctypes.create_string_buffer(16)))")
+# --- pristine interpreters ---
+
+# Before a module that is loaded ahead, behind PRELUDE: what it prints would be missed, so that it is not used again.
+ATTACKER = """
+pid = os.getpid()
+def verdict(is_open, detail=""):
+    global said
+    said = "OPEN" if is_open else "HELD", detail
+"""
+
+
+def pristine(name, attack):
+    inside("pristine." + name, """
+import attack
+if attack.pid == 2 and os.getpid() > 2: print(*attack.said)""", attack=attack)
+
+
+pristine("seccomp", """
+reached(("ENOSYS", "unshare", 0), ("ENOSYS", "memfd_create", BAD, 0), ("ENOSYS", "mount", BAD, BAD, BAD, 0, 0),
+        ("ENOSYS", "umount2", BAD, 2), ("ENOSYS", "sethostname", BAD, 1), ("ENOSYS", "socket", 16, 3, 0))""")
+pristine("capabilities", """
+sets = {k: status("self")[k] for k in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")}
+verdict(any(int(v, 16) for v in sets.values()), sets)""")
+pristine("no_new_privs", "verdict(status('self')['NoNewPrivs'] != '1')")
+pristine("memory_of_init", "said = answer(open, '/proc/1/mem', 'rb')\nverdict(said == 'done', said)")
+pristine("rlimits", """
+beyond = [k for k, (_, hard) in FACTS["rlimits"].items() if k not in ("cpu", "core")
+          and resource.getrlimit(getattr(resource, "RLIMIT_" + k.upper()))[1] % (1 << 64) > hard]
+verdict(bool(beyond), beyond)""")
+
 # --- what is inherited ---
 
+def read_status(pid, key):
+    with open("/proc/%d/status" % pid) as file:
+        return re.search(r"^%s:[ \t]*(.*)$" % key, file.read(), re.M).group(1)
+
+
+def blocked_signals(world, _, start):
+    """Init cannot end a run whose end it does not hear, so this is seen from outside. The program itself blocks one."""
+    start()
+    value = int(read_status(world.find(), "SigBlk"), 16) & ~(1 << (signal.SIGUSR1 - 1))
+    return "OPEN" if value else "HELD", "%#x" % value
+
+
 inside("signals.ignored", "verdict(int(status('1')['SigIgn'], 16) != 0, status('1')['SigIgn'])")
-inside("signals.blocked", "verdict(int(status('self')['SigBlk'], 16) != 0, status('self')['SigBlk'])", timeout_s=3)
+inside("signals.blocked", "wait_for_host(FACTS['name'])", fresh=True, host=blocked_signals)
 inside("session.init", "verdict(os.getsid(1) != 1, os.getsid(1))")
 inside("session.program", "verdict(os.getsid(0) != os.getpid(), os.getsid(0))")
 inside("umask.run", "mask = os.umask(0)\nverdict(mask != 0o22, oct(mask))")
 
 
 # --- supervisor and worker, from outside ---
-
-def read_status(pid, key):
-    with open("/proc/%d/status" % pid) as file:
-        return re.search(r"^%s:[ \t]*(.*)$" % key, file.read(), re.M).group(1)
-
 
 def status_case(name, key, is_open, of, **options):
     @outside(name, **options)

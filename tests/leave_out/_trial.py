@@ -15,12 +15,16 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
+import time
 import traceback
 
 PLAN = json.load(sys.stdin)
 os.environ["MCP_EXEC_BIN"] = os.path.join(PLAN["directory"], "bin", "mcp-exec")
-from _cases import CANARY, CASES, INHERITED_FD, PRELUDE  # noqa: E402
+from _cases import ATTACKER, CANARY, CASES, INHERITED_FD, PRELUDE  # noqa: E402
+import home  # noqa: E402
 import mcp  # noqa: E402
+import warm  # noqa: E402
 import web  # noqa: E402
 
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -34,6 +38,22 @@ REFUSALS = ((None, r"event=(?:worker\.unusable|exec\.failed)\b.*?\bstage=(\w+)")
             ("link", r"event=worker\.lost errno=(?:EBADMSG|EFBIG)\b"),
             ("start", r"^mcp-exec: (?:Cannot become user|No seccomp filter)"))
 MS_REC, MS_SHARED = 0x4000, 0x100000
+# Where the plan is about programs that are started warm, one that is not shows nothing. The log tells when none is.
+STARTS = (warm.WARM, warm.PRELOADED) if PLAN["warm"] else (warm.COLD,)
+NEVER_WARM = re.compile(rb"event=(?:copy|pristine)\.failed\b")
+
+
+def refusal(log):
+    """The stage at which the product says in its log that it misses something, or None."""
+    for stage, pattern in REFUSALS:
+        found = re.search(pattern, log.decode(errors="replace"), re.M)
+        if found:
+            return stage or found.group(1)
+    return None
+
+
+class NotWarm(Exception):
+    """The product starts no program warm, since it misses something."""
 
 
 def mount(source, target, kind, flags, data=None):
@@ -46,7 +66,7 @@ class World:
 
     def __init__(self):
         self.name = mcp.unique()
-        self.servers, self.last = {}, None
+        self.servers, self.last, self.python = {}, None, None
         self.up()
         usable = [path for path in COVERED if os.path.isdir(path) and not os.path.islink(path)]
         usr_mount, self.late_mount = usable[:2]
@@ -91,7 +111,8 @@ class World:
         """The server, with what it should not pass on: a descriptor, an ignored signal, no umask, variables."""
         shell = ["/bin/sh", "-c", "trap '' USR2; umask 0; exec %d<'%s'; exec \"$@\"" % (
             INHERITED_FD, self.facts["host_file"]), "sh"]
-        env = dict({"SECRET_OF_HOST": CANARY, "XDG_DATA_HOME": "/" + CANARY, "MCP_EXEC_LOG_LEVEL": "info"}, **env or {})
+        env = dict({"SECRET_OF_HOST": CANARY, "XDG_DATA_HOME": "/" + CANARY, "MCP_EXEC_LOG_LEVEL": "info",
+                    "MCP_EXEC_WARM": str(int(PLAN["warm"]))}, **env or {})
         kind = web.HttpServer if env.get("MCP_EXEC_TRANSPORT") == "http" else mcp.Server
         return kind(env=env, through=shell + (through or self.who(as_user)), cwd=PLAN["directory"])
 
@@ -105,19 +126,52 @@ class World:
         return ["setpriv", "--inh-caps=-all", "--ambient-caps=-all", "--"]
 
     def server(self, case):
-        key = (tuple(sorted(case.env.items())), case.as_user)
+        key = (tuple(sorted(case.env.items())), case.as_user, case.attack)
         server = self.servers.pop(key, None)
         if server is None or server.process.poll() is not None:
-            server = self.last = self.start(case.env, case.as_user)
+            server = self.last = self.start(self.attacked(case), case.as_user)
             server.initialize()
+            self.warm_up(server, case)
         if not case.fresh:
             self.servers[key] = server
         self.last = server
         return server
 
+    def attacked(self, case):
+        """The variables of a case, with an interpreter that loads its attack ahead."""
+        if not case.attack:
+            return case.env
+        if not self.python:
+            tempfile.tempdir = PLAN["directory"]
+            self.home = home.Home()
+            self.python = self.home.venv("v")
+        self.home.write(self.home.packages("v") + "/attack.py", PRELUDE % json.dumps(self.facts) + ATTACKER +
+                        case.attack, 0o644)
+        self.home.hand_over()
+        os.chmod(self.home.path, 0o755)
+        return dict(case.env, MCP_EXEC_PYTHON=self.python, MCP_EXEC_PRELOAD="attack")
+
+    @staticmethod
+    def warm_up(server, case):
+        """Waits for what plan and case want to wait there; without a program, which may not come to an end."""
+        if not PLAN["warm"] or case.env.get("MCP_EXEC_TRANSPORT") == "http":
+            return
+        deadline = time.monotonic() + 10 * mcp.PATIENCE
+        while True:
+            below, log = warm.ready(server.worker()), server.stderr()
+            if below and len(below.pristine) >= (2 if case.attack else 1) or refusal(log):
+                return
+            if NEVER_WARM.search(log) or time.monotonic() > deadline:
+                raise NotWarm()
+            time.sleep(0.02)
+
     def find(self, suffix=""):
-        """The process of the run that waits for us."""
-        return mcp.until(lambda: mcp.named(self.name + suffix), 60, "the program waits")[0]
+        """The process of the run that waits for us. What is started by exec is pid 2 in its sandbox, a copy is not."""
+        pid = mcp.until(lambda: mcp.named(self.name + suffix), 60, "the program waits")[0]
+        with open("/proc/%d/status" % pid) as file:
+            if PLAN["warm"] and re.search(r"^NSpid:.*\t2$", file.read(), re.M):
+                raise NotWarm()
+        return pid
 
     @staticmethod
     def as_user_of(pid, argv):
@@ -177,25 +231,29 @@ class World:
                 # Something runs first, so that there surely is a worker, if one can be had.
                 server.exec("pass", wait=60)
             return case.host(self, server, start)
-        result = server.answer(start(), 90)["result"]
-        if result.get("isError"):
-            return "BROKEN", json.dumps(result["content"])[:300]
+        for _ in range(3):
+            result = server.answer(start(), 90)["result"]
+            if result.get("isError"):
+                return "BROKEN", json.dumps(result["content"])[:300]
+            if warm.start_of(result) in STARTS:
+                break
+        else:
+            raise NotWarm()
         return case.judge(self, result) if case.judge else self.said(result)
 
     def verdict(self, case):
         """The verdict; REFUSED and the stage when a step that was left out is missed by the product itself."""
         try:
             word, detail = self.judge(case)
+        except NotWarm:
+            word, detail = "REFUSED", "warm"
         except Exception:
             word, detail = "BROKEN", traceback.format_exc(limit=3)[-600:]
         if word != "BROKEN":
             return word, str(detail)
-        log = self.last.stderr().decode(errors="replace") if self.last else ""
-        for stage, pattern in REFUSALS:
-            found = re.search(pattern, log, re.M)
-            if found:
-                return "REFUSED", stage or found.group(1)
-        return word, detail + log[-600:]
+        log = self.last.stderr() if self.last else b""
+        stage = refusal(log)
+        return ("REFUSED", stage) if stage else (word, detail + log.decode(errors="replace")[-600:])
 
 
 def say(name, word, detail):
@@ -203,18 +261,19 @@ def say(name, word, detail):
 
 
 def attack(world, names):
-    """Cases of the escape suite, which starts servers of its own. What is left out is a step of a sandbox in which
-    programs are started by exec."""
+    """Cases of the escape suite, which starts servers of its own."""
     suite = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "escape", "run")
     who = [] if ROOT else world.who(False)
     transport = "http" if names[0].startswith("http.") else "stdio"
-    command = [sys.executable, suite, "--json", "--transport", transport, "--warm", "0", "-j", "1"]
+    command = [sys.executable, suite, "--json", "--transport", transport, "--warm", "01"[PLAN["warm"]], "-j", "1"]
     done = subprocess.run(who + command + names, stdout=subprocess.PIPE)
     for line in done.stdout.decode().splitlines():
         said = json.loads(line)
         refused = re.search(r"Nothing was run\. .*?\((\w+), E[A-Z]+\)", said["detail"])
         if refused and said["verdict"] == "BROKEN":
             said.update(verdict="REFUSED", detail=refused.group(1))
+        elif "was started warm" in said["detail"] and said["verdict"] == "BROKEN":
+            said.update(verdict="REFUSED", detail="warm")
         say(said["id"], said["verdict"], said["detail"])
 
 

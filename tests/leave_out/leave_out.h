@@ -4,11 +4,14 @@
  * linker's --wrap: a call of FUNCTION goes to __wrap_FUNCTION here, which either makes the call or leaves it out. The
  * names that are left out stand in a file "leave-out" beside each binary, one a line. Without the file, or with a name
  * that is none, the program ends at once: it cannot test nothing by accident.
+ *
+ * The gate, which is loaded in a sandbox, sees no such file: the worker that carries it writes the names into it.
  */
 #ifndef LEAVE_OUT_H
 #define LEAVE_OUT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "tests/lib/wrap.h"
 
@@ -21,6 +24,13 @@
 	X(ns_ipc)                                                                                  \
 	X(ns_uts)                                                                                  \
 	X(ns_cgroup)                                                                               \
+	X(join_user)                                                                               \
+	X(join_net)                                                                                \
+	X(join_pid)                                                                                \
+	X(join_mnt)                                                                                \
+	X(join_ipc)                                                                                \
+	X(join_uts)                                                                                \
+	X(join_cgroup)                                                                             \
 	X(id_map)                                                                                  \
 	X(id_map_not_root)                                                                         \
 	X(id_setgroups)                                                                            \
@@ -110,6 +120,7 @@
 	X(seccomp_personality)                                                                     \
 	X(seccomp_filters)                                                                         \
 	X(close_inherited)                                                                         \
+	X(close_received)                                                                          \
 	X(close_spawn)                                                                             \
 	X(close_start)                                                                             \
 	X(cloexec_link)                                                                            \
@@ -162,7 +173,12 @@
 	X(http_head_time)                                                                          \
 	X(session_random)                                                                          \
 	X(session_cap)                                                                             \
-	X(session_idle)
+	X(session_idle)                                                                            \
+	X(pristine_rlimits)                                                                        \
+	X(pristine_caps)                                                                           \
+	X(pristine_nnp)                                                                            \
+	X(pristine_undumpable)                                                                     \
+	X(pristine_seccomp)
 
 #define STEP_ENUM(name) STEP_##name,
 enum step { STEPS(STEP_ENUM) STEP_COUNT };
@@ -173,5 +189,14 @@ bool left_out(enum step step);
 
 /* The directory of this program's binary: a trial's own. Never NULL. */
 const char *leave_out_dir(void);
+
+/* What a process is: one of our programs; in a sandbox of a run, or in that of a pristine interpreter, up to exec; or
+ * under the gate, that is a pristine interpreter, or a copy of it. */
+enum role { ROLE_OUTSIDE, ROLE_INSIDE, ROLE_PRISTINE, ROLE_COPY };
+enum role leave_out_role(void);
+void leave_out_become(enum role role);
+
+/* Writes the choice of this program into the image of another one with this file in it. Returns whether it is one. */
+bool leave_out_hand_on(char *image, size_t size);
 
 #endif

@@ -6,6 +6,9 @@ usage: steps.py [--table] [BUILD/leave-out] [STEP...]
 The test build (make leave-out-build) can leave out steps by name. For each row of ROWS there is a trial without that
 step. One that the product notices itself is REFUSED; then, as where two walls do the same work, the step is left out
 together with others (with_), which alone must not open anything. Prints TAP, or the table and how many were caught.
+
+A program is started cold, by exec, or warm, as a copy of a pristine interpreter that locks itself down: what both do is
+left out in both ways. What the worker does not do for a copy again, such as its view of files, is left out cold alone.
 """
 import json
 import os
@@ -28,6 +31,7 @@ BATCH = 12
 FOLDERS = {"libexec/mcp-exec": "mcp-exec-worker", "bin": "mcp-exec"}
 NAMESPACES = ["--net", "--pid", "--fork", "--kill-child", "--mount", "--ipc", "--uts", "--mount-proc"]
 EVERY_NNP = ("nnp_worker", "nnp_supervisor", "nnp_init")
+COLD, WARM = "cold", "warm"
 # Whatever is left out of a run's filter is left out of those around it, since each is made from the next one's table.
 OUTER_FILTERS = ("seccomp_worker", "seccomp_supervisor")
 
@@ -36,15 +40,26 @@ class Row:
     """A step and the cases meant for it. alone: OPEN, HELD (another wall does the same), or "REFUSED stage".
     with_: what else is left out to see it OPEN; None when the kernel lets nobody leave it out. why: for the table.
     capable: the server has capabilities, without which nothing works where there is no user namespace. root: only root
-    can show it. possible: whether this machine can show it."""
+    can show it. possible: whether this machine can show it. way: COLD or WARM."""
 
-    def __init__(self, step, cases, alone="OPEN", with_=(), why="", capable=False, root=False, possible=None):
+    def __init__(self, step, cases, alone="OPEN", with_=(), why="", capable=False, root=False, possible=None, way=COLD):
         self.step, self.cases, self.alone, self.with_, self.why = step, cases.split(), alone, with_, why
-        self.capable, self.root, self.possible = capable, root, possible
+        self.capable, self.root, self.possible, self.way = capable, root, possible, way
 
     @property
     def needs_company(self):
         return self.alone != "OPEN" and self.with_ is not None
+
+    @property
+    def name(self):
+        return self.step + (" warm" if self.way == WARM else "")
+
+    def warm(self):
+        """The same for programs that are started warm."""
+        options = dict(alone=self.alone, with_=self.with_, why=self.why, cases=" ".join(self.cases))
+        options.update(WARM_TOO[self.step])
+        return Row(self.step, capable=self.capable, root=self.root, possible=self.possible,
+                   way=WARM, **options)
 
 
 def has_foreign_abi():
@@ -71,6 +86,13 @@ ROWS = (
     Row("ns_ipc", "priv.ns-ipc ipc.host_segments"),
     Row("ns_uts", "priv.ns-uts files.identity"),
     Row("ns_cgroup", "priv.ns-cgroup"),
+    Row("join_user", "ns.of_the_run", "REFUSED warm", None, "the kernel: the others need it", way=WARM),
+    Row("join_net", "ns.of_the_run", way=WARM),
+    Row("join_pid", "ns.of_the_run", way=WARM),
+    Row("join_mnt", "ns.of_the_run", "REFUSED warm", None, "the program is there already", way=WARM),
+    Row("join_ipc", "ns.of_the_run", way=WARM),
+    Row("join_uts", "ns.of_the_run", way=WARM),
+    Row("join_cgroup", "ns.of_the_run", way=WARM),
     Row("id_map", "priv.ids", "REFUSED pivot_root", None, "the kernel: ids without a map own nothing"),
     Row("id_map_not_root", "priv.ids"),
     # An ordinary user's trial lies in a user namespace already, in which the kernel has wanted it.
@@ -162,6 +184,7 @@ ROWS = (
     Row("seccomp_needless", "priv.needless-timers"),
     Row("seccomp_filters", "priv.filter-of-its-own"),
     Row("close_inherited", "proc.descriptors env.leaked-descriptors", "HELD", ("cloexec_link",)),
+    Row("close_received", "proc.descriptors", way=WARM),
     Row("cloexec_link", "proc.descriptors", "HELD", ("close_inherited",)),
     Row("close_spawn", "fds.worker", "HELD", ("close_start",)),
     Row("close_start", "fds.supervisor"),
@@ -215,7 +238,32 @@ ROWS = (
     Row("session_random", "http.session-ids"),
     Row("session_cap", "http.session-flood"),
     Row("session_idle", "http.session-expires"),
+    Row("pristine_rlimits", "pristine.rlimits", way=WARM),
+    Row("pristine_caps", "pristine.capabilities", way=WARM),
+    Row("pristine_nnp", "pristine.no_new_privs", "HELD", ("nnp_worker", "nnp_supervisor", "pristine_seccomp") +
+        OUTER_FILTERS, way=WARM),
+    Row("pristine_undumpable", "pristine.memory_of_init", way=WARM),
+    Row("pristine_seccomp", "pristine.seccomp", way=WARM),
 )
+# What is left out of programs that are started warm, too; what differs then.
+WARM_TOO = dict.fromkeys("""
+    landlock rlimit_cpu rlimit_nproc rlimit_nofile rlimit_fsize rlimit_stack rlimit_data rlimit_core rlimit_memlock
+    rlimit_msgqueue rlimit_nice rlimit_rtprio rlimit_sigpending cap_bounding cap_sets cap_verify undumpable_init
+    seccomp_default seccomp_foreign_abi seccomp_namespaces seccomp_clone seccomp_mounts seccomp_tracing seccomp_keyrings
+    seccomp_kernel seccomp_ids seccomp_scheduling seccomp_host seccomp_sockets seccomp_ioctl seccomp_prctl seccomp_fcntl
+    seccomp_mknod seccomp_prlimit seccomp_memory seccomp_uncounted seccomp_personality seccomp_needless seccomp_filters
+    environment signals signal_mask session_program umask niceness oom_score core_filter affinity kill lifeline
+    init_exit cancel memory_watch deadline output_cap
+    """.split(), {})
+WARM_TOO.update({
+    # Nothing is started by exec, which would close what is close-on-exec.
+    "close_inherited": {"cases": "proc.descriptors", "alone": "OPEN"},
+    # The filter of the pristine interpreter lies around a copy, too. Without it no thread can be started.
+    "seccomp": {"cases": "priv.filter-is-on", "with_": OUTER_FILTERS + ("pristine_seccomp",)},
+    "nnp_init": {"with_": ("nnp_worker", "nnp_supervisor", "seccomp", "pristine_seccomp") + OUTER_FILTERS},
+    "cap_securebits": {"with_": EVERY_NNP + OUTER_FILTERS + ("id_map_not_root", "cap_bounding", "cap_verify", "seccomp",
+                                                             "pristine_seccomp")},
+})
 
 
 class Trials:
@@ -227,8 +275,8 @@ class Trials:
         self.policy = subprocess.run([product, "--print-policy"], stdout=subprocess.PIPE, universal_newlines=True,
                                      check=True, timeout=TRIAL_LIMIT_S, env=environment()).stdout
 
-    def want(self, steps, cases, capable=False):
-        key = frozenset(steps), capable
+    def want(self, steps, cases, capable=False, way=COLD):
+        key = frozenset(steps), capable, way
         self.wanted.setdefault(key, set()).update(cases)
         return key
 
@@ -242,10 +290,11 @@ class Trials:
                 self.found.setdefault(key, {}).update(verdicts)
 
     def trial(self, key, cases):
-        steps, capable = key
+        steps, capable, way = key
         with tempfile.TemporaryDirectory(prefix="mcp-exec-leave-out-") as directory:
             self.fill(directory, steps)
-            plan = {"directory": directory, "cases": cases, "capable": capable, "policy": self.policy}
+            plan = {"directory": directory, "cases": cases, "capable": capable, "policy": self.policy,
+                    "warm": way == WARM}
             code, out, err = self.execute(json.dumps(plan))
         # A trial that was ended may have broken off in a line.
         lines = out.splitlines() if code == 0 else out.split("\n")[:-1]
@@ -311,11 +360,8 @@ class Judge:
 
     @staticmethod
     def plan(trials, row):
-        keys = [trials.want([row.step], row.cases, row.capable)]
-        if row.needs_company:
-            keys.append(trials.want((row.step,) + row.with_, row.cases, row.capable))
-            keys.append(trials.want(row.with_, row.cases, row.capable))
-        return keys
+        left = [(row.step,)] + ([(row.step,) + row.with_, row.with_] if row.needs_company else [])
+        return [trials.want(steps, row.cases, row.capable, row.way) for steps in left]
 
     def together(self, trials):
         row = self.row
@@ -334,7 +380,7 @@ class Judge:
     @property
     def line(self):
         caught = " -> " + (", ".join(self.caught) or "nothing") if self.problems or self.caught else ""
-        return "%-20s %s%s" % (self.row.step, self.words, caught)
+        return "%-25s %s%s" % (self.row.name, self.words, caught)
 
 
 def choose(folder, steps):
@@ -391,10 +437,10 @@ def skipped(row):
 
 def select(words):
     """(rows to judge, rows that cannot be seen here with the reason)"""
-    rows = [row for row in ROWS if not words or row.step in words]
-    reasons = {row.step: skipped(row) for row in rows}
-    return ([row for row in rows if not reasons[row.step]],
-            [(row, reasons[row.step]) for row in rows if reasons[row.step]])
+    rows = [row for row in ROWS + tuple(row.warm() for row in ROWS if row.step in WARM_TOO)
+            if not words or row.step in words]
+    reasons = {row: skipped(row) for row in rows}
+    return [row for row in rows if not reasons[row]], [(row, reasons[row]) for row in rows if reasons[row]]
 
 
 def main():
@@ -407,7 +453,8 @@ def main():
         return 1
     before, trials = mounts(), Trials(os.path.abspath(build))
     rows, others = select(arguments)
-    held = trials.want((), [case for row in rows for case in row.cases])
+    held = [trials.want((), [case for row in rows if row.way == way for case in row.cases], way=way)
+            for way in (COLD, WARM)]
     for row in rows:
         Judge.plan(trials, row)
     trials.run()
@@ -415,19 +462,19 @@ def main():
     caught = sum(not judge.problems for judge in judges)
     if "--table" in sys.argv:
         print("\n".join(judge.line for judge in judges))
-        print("".join("%-20s not here: %s\n" % (row.step, reason) for row, reason in others), end="")
+        print("".join("%-25s not here: %s\n" % (row.name, reason) for row, reason in others), end="")
         never = sum(judge.row.with_ is None and not judge.problems for judge in judges)
         print("%d of %d steps are caught by a case, %d never run without, %d cannot be shown here" % (
             caught - never, len(judges) + len(others), never, len(others)))
         for judge in judges:
-            print("".join("# %s: %s\n" % (judge.row.step, problem) for problem in judge.problems), end="")
+            print("".join("# %s: %s\n" % (judge.row.name, problem) for problem in judge.problems), end="")
         return 0 if caught == len(judges) else 1
     print("1..%d" % (len(judges) + len(others) + 4))
-    good = all([tap("%s caught by: %s" % (judge.row.step, ", ".join(judge.caught) or judge.words), judge.problems)
+    good = all([tap("%s caught by: %s" % (judge.row.name, ", ".join(judge.caught) or judge.words), judge.problems)
                 for judge in judges])
     for row, reason in others:
-        print("ok %s # SKIP %s" % (row.step, reason))
-    opened = [(case,) + said for case, said in sorted(trials.found[held].items())
+        print("ok %s # SKIP %s" % (row.name, reason))
+    opened = [(case + " " + key[2],) + said for key in held for case, said in sorted(trials.found.get(key, {}).items())
               if said[0] not in ("HELD", "n/a")]
     good &= tap("every_case_is_held_when_nothing_is_left_out", ["%s: %s %s" % case for case in opened])
     good &= tap("rows_and_cases_name_each_other", list(unknown_cases()))

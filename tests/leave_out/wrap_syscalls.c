@@ -109,9 +109,14 @@ WRAP(const struct filter_rule *, syscalls_rule, size_t i)
 	return &allowed[i];
 }
 
+/* In a sandbox; our own programs put theirs on by it, too. */
 WRAP(int, filter_apply, const struct sock_fprog *filter)
 {
-	return left_out(STEP_seccomp) ? 0 : __real_filter_apply(filter);
+	enum role role = leave_out_role();
+	bool out = role == ROLE_PRISTINE ? left_out(STEP_pristine_seccomp)
+					 : role != ROLE_OUTSIDE && left_out(STEP_seccomp);
+
+	return out ? 0 : __real_filter_apply(filter);
 }
 
 WRAP(int, filter_listen, const struct sock_fprog *filter)

@@ -18,7 +18,9 @@
 #include "common/frame.h"
 #include "policy/environment.h"
 #include "policy/privilege.h"
+#include "policy/view.h"
 #include "tests/leave_out/leave_out.h"
+#include "worker/gate_image.h"
 #include "worker/inside.h"
 #include "worker/loopback.h"
 #include "worker/report.h"
@@ -29,17 +31,21 @@
 #define LARGE_BYTES (64 * MIB)
 #define PAUSE_US 100000
 
-/* Where this process is. */
-static bool inside;	    /* in a sandbox: builder, init, or what becomes the program */
 static bool started;	    /* init has its program */
 static bool verifying;	    /* privilege_drop_capabilities reads back what is left */
 static unsigned int leader; /* how often setsid was called on the way here */
 static unsigned int masked; /* and sigprocmask */
 
+/* In a sandbox: builder, init, or what becomes the program. */
+static bool is_inside(void)
+{
+	return leave_out_role() != ROLE_OUTSIDE;
+}
+
 WRAP(_Noreturn void, inside_main, const struct inside *what, const struct purpose *purpose,
      int sock)
 {
-	inside = true;
+	leave_out_become(purpose->pristine ? ROLE_PRISTINE : ROLE_INSIDE);
 	__real_inside_main(what, purpose, sock);
 }
 
@@ -66,6 +72,21 @@ WRAP(long, syscall, long number, ...)
 	return __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
+/* The gate with what is left out there, too. */
+WRAP(int, view_add, const char *path, const void *data, size_t len)
+{
+	char *image;
+	int r = -ENOEXEC;
+
+	if (strcmp(path, GATE_PATH))
+		return __real_view_add(path, data, len);
+	image = malloc(len);
+	if (image && leave_out_hand_on(memcpy(image, data, len), len))
+		r = __real_view_add(path, image, len);
+	free(image);
+	return r;
+}
+
 /* --- namespaces and ids --- */
 
 WRAP(int, unshare, int flags)
@@ -84,6 +105,26 @@ WRAP(int, unshare, int flags)
 		if (left_out(namespaces[i].step))
 			flags &= ~namespaces[i].flag;
 	return flags ? __real_unshare(flags) : 0;
+}
+
+/* Of a copy; the builder enters those of the pristine interpreter. */
+WRAP(int, setns, int fd, int flag)
+{
+	static const struct {
+		int flag;
+		enum step step;
+	} namespaces[] = {
+		{CLONE_NEWUSER, STEP_join_user},     {CLONE_NEWNET, STEP_join_net},
+		{CLONE_NEWPID, STEP_join_pid},	     {CLONE_NEWNS, STEP_join_mnt},
+		{CLONE_NEWIPC, STEP_join_ipc},	     {CLONE_NEWUTS, STEP_join_uts},
+		{CLONE_NEWCGROUP, STEP_join_cgroup},
+	};
+
+	for (size_t i = 0; i < sizeof(namespaces) / sizeof(*namespaces); i++)
+		if (leave_out_role() == ROLE_COPY && flag == namespaces[i].flag &&
+		    left_out(namespaces[i].step))
+			return 0;
+	return __real_setns(fd, flag);
 }
 
 WRAP(int, fds_write_file, const char *path, const char *text)
@@ -125,7 +166,7 @@ WRAP(uid_t, geteuid, void)
 {
 	uid_t uid = __real_geteuid();
 
-	return !inside && uid == 0 && left_out(STEP_worker_not_root) ? UNPRIVILEGED_ID : uid;
+	return !is_inside() && uid == 0 && left_out(STEP_worker_not_root) ? UNPRIVILEGED_ID : uid;
 }
 
 /* --- privileges --- */
@@ -161,17 +202,31 @@ WRAP(int, cap_get_bound, cap_value_t cap)
 	return verifying ? 0 : __real_cap_get_bound(cap);
 }
 
+WRAP(int, privilege_drop_capabilities, void)
+{
+	return leave_out_role() == ROLE_PRISTINE && left_out(STEP_pristine_caps)
+		       ? 0
+		       : __real_privilege_drop_capabilities();
+}
+
 WRAP(int, privilege_no_new_privs, void)
 {
-	return left_out(inside ? STEP_nnp_init : STEP_nnp_worker) ? 0
-								  : __real_privilege_no_new_privs();
+	static const enum step steps[] = {[ROLE_OUTSIDE] = STEP_nnp_worker,
+					  [ROLE_INSIDE] = STEP_nnp_init,
+					  [ROLE_PRISTINE] = STEP_pristine_nnp,
+					  [ROLE_COPY] = STEP_nnp_init};
+
+	return left_out(steps[leave_out_role()]) ? 0 : __real_privilege_no_new_privs();
 }
 
 WRAP(int, privilege_undumpable, void)
 {
-	return left_out(inside ? STEP_undumpable_init : STEP_undumpable_worker)
-		       ? 0
-		       : __real_privilege_undumpable();
+	static const enum step steps[] = {[ROLE_OUTSIDE] = STEP_undumpable_worker,
+					  [ROLE_INSIDE] = STEP_undumpable_init,
+					  [ROLE_PRISTINE] = STEP_pristine_undumpable,
+					  [ROLE_COPY] = STEP_undumpable_init};
+
+	return left_out(steps[leave_out_role()]) ? 0 : __real_privilege_undumpable();
 }
 
 /* --- limits --- */
@@ -196,7 +251,9 @@ WRAP(int, setrlimit, __rlimit_resource_t resource, const struct rlimit *limit)
 		{RLIMIT_SIGPENDING, STEP_rlimit_sigpending},
 	};
 
-	for (size_t i = 0; inside && i < sizeof(limits) / sizeof(*limits); i++)
+	if (leave_out_role() == ROLE_PRISTINE && left_out(STEP_pristine_rlimits))
+		return 0;
+	for (size_t i = 0; is_inside() && i < sizeof(limits) / sizeof(*limits); i++)
 		if ((int)resource == limits[i].resource && left_out(limits[i].step))
 			return 0;
 	return __real_setrlimit(resource, limit);
@@ -241,7 +298,16 @@ WRAP(int, frame_recv, int sock, struct frame *frame, int fds[FRAME_FDS], enum fr
 
 WRAP(int, fds_close_all_but, const int *keep, size_t n)
 {
-	return inside && left_out(STEP_close_inherited) ? 0 : __real_fds_close_all_but(keep, n);
+	return is_inside() && left_out(STEP_close_inherited) ? 0
+							     : __real_fds_close_all_but(keep, n);
+}
+
+/* In a copy that has its program: the gate, and what came over it. */
+WRAP(int, close, int fd)
+{
+	return leave_out_role() == ROLE_COPY && started && left_out(STEP_close_received)
+		       ? 0
+		       : __real_close(fd);
 }
 
 WRAP(int, socketpair, int domain, int type, int protocol, int pair[2])
@@ -253,7 +319,7 @@ WRAP(int, socketpair, int domain, int type, int protocol, int pair[2])
 
 WRAP(ssize_t, recvmsg, int sock, struct msghdr *message, int flags)
 {
-	if (inside && left_out(STEP_cloexec_received))
+	if (is_inside() && left_out(STEP_cloexec_received))
 		flags &= ~MSG_CMSG_CLOEXEC;
 	return __real_recvmsg(sock, message, flags);
 }
@@ -278,7 +344,7 @@ WRAP(char **, environment_build, const struct limits *limits, const char *user_b
 /* The first time inside is the reset. */
 WRAP(int, sigprocmask, int how, const sigset_t *set, sigset_t *before)
 {
-	if (inside && masked++ == 0 && left_out(STEP_signal_mask))
+	if (is_inside() && masked++ == 0 && left_out(STEP_signal_mask))
 		return 0;
 	return __real_sigprocmask(how, set, before);
 }
@@ -286,7 +352,9 @@ WRAP(int, sigprocmask, int how, const sigset_t *set, sigset_t *before)
 /* First init's, then the program's. */
 WRAP(pid_t, setsid, void)
 {
-	if (inside && left_out(leader++ == 0 ? STEP_session_init : STEP_session_program))
+	bool init = leave_out_role() != ROLE_COPY && leader++ == 0;
+
+	if (is_inside() && left_out(init ? STEP_session_init : STEP_session_program))
 		return getpid();
 	return __real_setsid();
 }
@@ -306,7 +374,8 @@ WRAP(int, kill, pid_t pid, int number)
 /* When the main program has ended. */
 WRAP(_Noreturn void, _exit, int status)
 {
-	while (inside && started && status == 0 && left_out(STEP_init_exit))
+	while (leave_out_role() == ROLE_INSIDE && started && status == 0 &&
+	       left_out(STEP_init_exit))
 		pause();
 	__real__exit(status);
 }
@@ -317,11 +386,23 @@ WRAP(void, run_kill, struct run *run, enum frame_flag reason)
 		__real_run_kill(run, reason);
 }
 
+/* The one with its program. */
+static bool has_no_lifeline(void)
+{
+	return is_inside() && started && left_out(STEP_lifeline);
+}
+
+/* When a signal came, init looks once more. */
+WRAP(int, poll, struct pollfd *fds, nfds_t n, int timeout_ms)
+{
+	return has_no_lifeline() ? 0 : __real_poll(fds, n, timeout_ms);
+}
+
 WRAP(int, ppoll, struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask)
 {
 	struct pollfd none = {.fd = -1};
 
-	if (inside && started && left_out(STEP_lifeline))
+	if (has_no_lifeline())
 		return __real_ppoll(&none, 1, timeout, mask);
 	return __real_ppoll(fds, n, timeout, mask);
 }

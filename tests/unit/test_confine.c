@@ -29,9 +29,11 @@
 #include <cmocka.h>
 
 #include "policy/confine.h"
+#include "policy/namespaces.h"
 #include "tests/unit/child.h"
 
-static filter_table *const tables[] = {confine_supervisor_rule, confine_worker_rule};
+static filter_table *const tables[] = {confine_supervisor_rule, confine_worker_rule,
+				       confine_pristine_rule};
 
 #define TABLES (sizeof(tables) / sizeof(*tables))
 
@@ -93,7 +95,6 @@ static const struct call refused[] = {
 	CALL(adjtimex, 0),
 	CALL(setdomainname, 0),
 	CALL(chroot, 0),
-	CALL(setns, 0),
 	CALL(open_tree, 0),
 	CALL(move_mount, 0),
 	CALL(fsopen, 0),
@@ -112,6 +113,7 @@ static const struct call refused[] = {
 	CALL(personality, 0x0040000),
 	CALL(umount2, 0, 0),
 	/* CLONE_NEWTIME, which sched.h lacks here and there. */
+	CALL(setns, 0, 0x80),
 	CALL(unshare, 0x80),
 	CALL(unshare, CLONE_FILES),
 	CALL(clone, CLONE_NEWUSER | SIGCHLD),
@@ -163,6 +165,20 @@ static int worker_refused(void)
 	return try_refused(confine_worker);
 }
 
+/* As an interpreter has it. */
+static int confine_pristine(void)
+{
+	struct sock_fprog filter = {0};
+	int r = confine_compile_pristine(&filter);
+
+	return r < 0 ? r : filter_apply(&filter);
+}
+
+static int pristine_refused(void)
+{
+	return try_refused(confine_pristine);
+}
+
 static void check_refused(int (*body)(void))
 {
 	int row = child_run(body);
@@ -182,6 +198,12 @@ static void test_worker_is_refused_what_it_has_no_use_for(void **state)
 {
 	(void)state;
 	check_refused(worker_refused);
+}
+
+static void test_pristine_is_refused_what_it_has_no_use_for(void **state)
+{
+	(void)state;
+	check_refused(pristine_refused);
 }
 
 /* --- What each may do --- */
@@ -236,6 +258,35 @@ static void test_supervisor_may_start_a_worker_that_may_build_sandboxes(void **s
 {
 	(void)state;
 	child_check(supervisor_starts_the_worker);
+}
+
+/* What it takes to enter a sandbox, and nothing of what it takes to build one. */
+static void pristine_enters(void)
+{
+	CHECK(confined(confine_pristine) == 0);
+	for (size_t i = 0; namespaces_rule(i); i++)
+		CHECK(setns(-1, namespaces_rule(i)->flag) < 0 && errno == EBADF);
+	CHECK(is_answered(syscall(SYS_capget, NULL, NULL)));
+	CHECK(is_answered(syscall(SYS_capset, NULL, NULL)));
+	CHECK(is_answered(prctl(PR_CAPBSET_DROP, 1000, 0, 0, 0)));
+	CHECK(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == 0);
+	CHECK(syscall(SYS_close_range, 1000, 1000, 0) == 0);
+	CHECK(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, NULL) < 0 && errno == EFAULT);
+	CHECK(!starts_from_a_descriptor());
+	CHECK(!is_answered(unshare(CLONE_NEWUSER)));
+	CHECK(!is_answered(mount(NULL, NULL, NULL, 0, NULL)));
+	CHECK(!is_answered(umount2("", MNT_DETACH)));
+	CHECK(!is_answered(syscall(SYS_pivot_root, NULL, NULL)));
+	CHECK(!is_answered(syscall(SYS_sethostname, NULL, 1)));
+	CHECK(!is_answered(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE)));
+	CHECK(!is_answered(memfd_create("m", MFD_CLOEXEC)));
+	CHECK(!is_answered(ioctl(-1, SECCOMP_IOCTL_NOTIF_RECV, NULL)));
+}
+
+static void test_pristine_may_enter_sandboxes_and_not_build_them(void **state)
+{
+	(void)state;
+	child_check(pristine_enters);
 }
 
 /* A filter that hands keyctl to whoever has the descriptor, which is returned. */
@@ -359,7 +410,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_supervisor_is_refused_what_it_has_no_use_for),
 		cmocka_unit_test(test_worker_is_refused_what_it_has_no_use_for),
+		cmocka_unit_test(test_pristine_is_refused_what_it_has_no_use_for),
 		cmocka_unit_test(test_worker_may_build_sandboxes),
+		cmocka_unit_test(test_pristine_may_enter_sandboxes_and_not_build_them),
 		cmocka_unit_test(test_supervisor_may_start_a_worker_that_may_build_sandboxes),
 		cmocka_unit_test(test_a_filter_further_in_may_still_note_what_is_refused),
 		cmocka_unit_test(test_is_not_confined_without_no_new_privs),

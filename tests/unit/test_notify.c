@@ -16,7 +16,6 @@
 #include <cmocka.h>
 
 #include "common/clock.h"
-#include "common/packet.h"
 #include "policy/syscalls.h"
 #include "tests/unit/fd_count.h"
 #include "worker/notify.h"
@@ -80,56 +79,6 @@ static void test_no_more_are_received_than_there_is_room_for(void **state)
 	assert_int_equal(event.fd, -1);
 }
 
-/* Where the kernel takes no descriptor, here one that is none, the sandbox is ready without. */
-static void test_ready_comes_without_a_listener_that_cannot_be_sent(void **state)
-{
-	struct report report;
-	int pair[2], listener = 5;
-
-	(void)state;
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-	assert_int_equal(report_ready(pair[1], 3, 1000), 0);
-	assert_int_equal(report_recv(pair[0], &report, &listener), 1);
-	assert_int_equal(report.kind, REPORT_READY);
-	assert_int_equal(report.layers, 3);
-	assert_int_equal(listener, -1);
-	close(pair[0]);
-	close(pair[1]);
-}
-
-static void test_no_other_report_may_bring_a_descriptor(void **state)
-{
-	struct report report = {.kind = REPORT_ENDED};
-	int pair[2], listener, before = fd_count();
-
-	(void)state;
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-	assert_int_equal(packet_send(pair[1], &report, sizeof(report), &pair[1], 1), 0);
-	assert_int_equal(report_recv(pair[0], &report, &listener), -EPROTO);
-	assert_int_equal(listener, -1);
-	close(pair[0]);
-	close(pair[1]);
-	assert_int_equal(fd_count(), before);
-}
-
-/* One that left what it was given unread, as an init does that dies early. */
-static void test_the_last_report_of_one_that_heard_nothing_is_received(void **state)
-{
-	const int fds[GIVE_FDS] = {0};
-	struct report report = {.kind = REPORT_ENDED};
-	int pair[2], listener;
-
-	(void)state;
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-	assert_int_equal(report_give(pair[0], fds), 0);
-	assert_int_equal(report_send(pair[1], &report), 0);
-	close(pair[1]);
-	assert_int_equal(report_recv(pair[0], &report, &listener), 1);
-	assert_int_equal(report.kind, REPORT_ENDED);
-	assert_int_equal(report_recv(pair[0], &report, &listener), 0);
-	close(pair[0]);
-}
-
 /* A child under the noting filter. */
 struct child {
 	pid_t pid;
@@ -144,7 +93,7 @@ static _Noreturn void be_child(int sock, void (*body)(void))
 	if (filter_compile_noting(syscalls_rule, &filter) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		_exit(100);
 	listener = filter_listen(&filter);
-	if (report_ready(sock, 7, listener))
+	if (report_ready(sock, 7, 0, listener))
 		_exit(101);
 	body();
 	_exit(0);
@@ -153,8 +102,9 @@ static _Noreturn void be_child(int sock, void (*body)(void))
 /* Skips where the kernel, or a filter around us, has no place for a listener. */
 static void start(struct child *child, void (*body)(void))
 {
+	struct report_beside beside;
 	struct report report;
-	int pair[2], listener;
+	int pair[2];
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
 	child->pid = fork();
@@ -162,12 +112,12 @@ static void start(struct child *child, void (*body)(void))
 	if (child->pid == 0)
 		be_child(pair[1], body);
 	close(pair[1]);
-	assert_int_equal(report_recv(pair[0], &report, &listener), 1);
+	assert_int_equal(report_recv(pair[0], &report, &beside), 1);
 	close(pair[0]);
 	assert_int_equal(report.kind, REPORT_READY);
 	assert_int_equal(report.layers, 7);
-	notify_init(&child->notify, listener, clock_us());
-	if (listener >= 0)
+	notify_init(&child->notify, beside.fds[0], clock_us());
+	if (beside.fds[0] >= 0)
 		return;
 	kill(child->pid, SIGKILL);
 	waitpid(child->pid, NULL, 0);
@@ -300,9 +250,6 @@ int main(void)
 		cmocka_unit_test(test_remembers_the_first_ones_once),
 		cmocka_unit_test(test_the_first_answers_are_prompt_and_later_ones_are_rationed),
 		cmocka_unit_test(test_no_more_are_received_than_there_is_room_for),
-		cmocka_unit_test(test_ready_comes_without_a_listener_that_cannot_be_sent),
-		cmocka_unit_test(test_no_other_report_may_bring_a_descriptor),
-		cmocka_unit_test(test_the_last_report_of_one_that_heard_nothing_is_received),
 		cmocka_unit_test(test_every_call_gets_the_errno_of_the_table),
 		cmocka_unit_test(test_a_flood_is_answered_late_and_its_end_is_immediate),
 		cmocka_unit_test(test_the_answer_to_one_that_was_killed_meanwhile_harms_nothing),

@@ -122,6 +122,44 @@ static int row_not_in_force(void)
 	return 0;
 }
 
+/* In a child: the same by the way of a copy, which has its interpreter's bounds already. Only the moved limit is as high
+ * as it may be: what is reserved already may be beyond its first value. */
+static int row_of_copy_not_in_force(void)
+{
+	if (rlimits_apply(&limits) < 0 || rlimits_apply_pristine(&limits) < 0 ||
+	    rlimits_apply_copy(&limits) < 0)
+		return 255;
+	for (size_t i = 0; rlimits_rule(i); i++) {
+		struct rlimit now;
+
+		if (rlimits_rule(i)->resource != RLIMIT_DATA) {
+			if (!is_in_force(i))
+				return (int)i + 1;
+			continue;
+		}
+		if (getrlimit(RLIMIT_DATA, &now) || now.rlim_cur != now.rlim_max ||
+		    now.rlim_max > rlimits_value(i, &limits).rlim_max)
+			return (int)i + 1;
+	}
+	return 0;
+}
+
+/* In a child: a pristine interpreter is bounded in what it reserves, and not in CPU time, which its copies would have
+ * less of. */
+static int bounds_of_pristine(void)
+{
+	struct rlimit data, cpu, before;
+
+	if (getrlimit(RLIMIT_CPU, &before) || rlimits_apply(&limits) < 0 ||
+	    rlimits_apply_pristine(&limits) < 0 || getrlimit(RLIMIT_DATA, &data) ||
+	    getrlimit(RLIMIT_CPU, &cpu))
+		return 1;
+	if (data.rlim_max > value_for(RLIMIT_DATA, &limits).rlim_max ||
+	    data.rlim_cur != data.rlim_max)
+		return 2;
+	return cpu.rlim_max == before.rlim_max && cpu.rlim_cur == before.rlim_cur ? 0 : 3;
+}
+
 static int keeps_a_lower_hard_limit(void)
 {
 	static const struct rlimit low = {50, 60};
@@ -137,6 +175,18 @@ static void test_apply_sets_every_row(void **state)
 {
 	(void)state;
 	assert_int_equal(child_run(row_not_in_force), 0);
+}
+
+static void test_a_copy_has_every_row_too(void **state)
+{
+	(void)state;
+	assert_int_equal(child_run(row_of_copy_not_in_force), 0);
+}
+
+static void test_a_pristine_interpreter_is_bounded(void **state)
+{
+	(void)state;
+	assert_int_equal(child_run(bounds_of_pristine), 0);
 }
 
 static void test_apply_never_raises(void **state)
@@ -156,6 +206,8 @@ int main(void)
 		cmocka_unit_test(test_first_data_limit_leaves_room_for_reservations),
 		cmocka_unit_test(test_data_budget_is_a_little_below_the_memory),
 		cmocka_unit_test(test_apply_sets_every_row),
+		cmocka_unit_test(test_a_copy_has_every_row_too),
+		cmocka_unit_test(test_a_pristine_interpreter_is_bounded),
 		cmocka_unit_test(test_apply_never_raises),
 	};
 

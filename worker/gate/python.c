@@ -27,7 +27,7 @@ bool python_is_at_least(int minor)
 {
 	const char *point = strchr(Py_GetVersion(), '.');
 
-	return point && atoi(point + 1) >= minor;
+	return point && strtol(point + 1, NULL, 10) >= minor;
 }
 
 /* The text of which Python makes __doc__ and __text_signature__; never freed. NULL if there is none. */
