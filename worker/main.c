@@ -165,7 +165,6 @@ static int check(const struct options *options, const struct interpreter *interp
 		return check_refuse(STAGE_FORK, interpreter->error, options->python);
 	if (reason != INTERPRETER_OK)
 		return check_refuse(STAGE_INTERPRETER, (int)reason, options->python);
-	check_warm(&options->warm);
 	r = prepare(options, interpreter, &inside, &stage);
 	r = r < 0 ? check_refuse(stage, -r, options->python)
 		  : check_sandbox(&inside, &options->warm, interpreter->version, options->strict);
