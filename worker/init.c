@@ -108,6 +108,8 @@ static pid_t start(const struct inside *inside, int sock, int fds[GIVE_ALL_FDS],
 	pid_t pid;
 
 	report_step(sock, STAGE_PROGRAM, write_program(fds[GIVE_PROGRAM]));
+	/* From here on the program may have had effects. */
+	report_step(sock, STAGE_PROGRAM, report_taken(sock));
 	pid = vfork();
 	if (pid == 0)
 		become_program(inside, sock, fds, mask);

@@ -45,10 +45,11 @@ def unprivileged():
 
 
 @contextlib.contextmanager
-def worker(*args, python="/usr/bin/python3", before=(), **more):
-    """A worker that is ready, unless wait=False; when it is left, nothing of it may be there."""
+def worker(*args, python="/usr/bin/python3", before=(), warm="0", **more):
+    """A worker that is ready, unless wait=False; when it is left, nothing of it may be there. It has one sandbox, unless
+    warm is "1"."""
     with readable(WORKER) as path:
-        command = unprivileged() + list(before) + [path, "--python", python, *args]
+        command = unprivileged() + list(before) + [path, "--python", python, "--warm", warm, *args]
         with Worker(command[0], *command[1:], env={"PATH": "/usr/bin:/bin", "HOME": "/nonexistent"}, **more) as w:
             yield w
 
