@@ -16,7 +16,6 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
-#include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -28,6 +27,7 @@
 #include "common/signals.h"
 #include "common/stage.h"
 #include "policy/namespaces.h"
+#include "worker/child.h"
 #include "worker/gate_image.h"
 #include "worker/init.h"
 #include "worker/lockdown.h"
@@ -36,8 +36,6 @@
 
 /* Interactive work on the machine and the worker's own watch come first. */
 #define RUN_NICENESS 10
-
-#define BUILDER_STACK_BYTES ((ptrdiff_t)64 * 1024)
 
 /* The kernel's OOM killer takes a run before anything of ours. proc(5). */
 static int offer_to_oom_killer(void)
@@ -165,16 +163,6 @@ static int become_init(void *ctx)
 	init_main(inside, purpose->pristine, sock, layers | LAYER_INIT, listener);
 }
 
-/* Init takes over the memory of the builder, which exits at once: most of what a process costs is the copy of its page
- * tables. Its stack is the rest of the builder's, which grows as it is used, out of the way of the few frames that the
- * builder needs to exit. clone(2). */
-static pid_t make_init(struct beginning *begin)
-{
-	char *stack = (char *)__builtin_frame_address(0) - BUILDER_STACK_BYTES;
-
-	return clone(become_init, stack, CLONE_VM | CLONE_PARENT | SIGCHLD, begin);
-}
-
 void inside_main(const struct inside *inside, const struct purpose *purpose, int sock)
 {
 	struct beginning begin = {.inside = inside, .purpose = purpose, .sock = sock};
@@ -194,7 +182,8 @@ void inside_main(const struct inside *inside, const struct purpose *purpose, int
 	report_step(sock, STAGE_OOM_SCORE, offer_to_oom_killer());
 	report_step(sock, STAGE_CORE_FILTER, keep_out_of_core_files());
 	report_step(sock, STAGE_NAMESPACES, namespaces_enter_rest());
-	init = make_init(&begin);
+	/* Init takes over our memory. */
+	init = child_make(become_init, &begin, CLONE_PARENT);
 	report_step(sock, STAGE_FORK, init < 0 ? -errno : 0);
 	_exit(0);
 }
