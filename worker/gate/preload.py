@@ -289,10 +289,19 @@ def _forget(names):
             _loaded.remove(name)
 
 
+# What a module imports only when it is used, and then in nearly every program. No loss where there is none of it.
+_SOON = {"matplotlib.pyplot": ("matplotlib.backends.backend_agg",)}
+
+
 def _import_one(name, main):
     there = set(sys.modules)
     try:
         exec("import " + name, main)
+        for more in _SOON.get(name, ()):
+            try:
+                exec("import " + more, main)
+            except ImportError:
+                pass
         return True
     except BaseException:
         _forget([name for name in sys.modules if name not in there])
