@@ -207,7 +207,8 @@ static void await_warm(struct trial *trial, const struct warm_settings *warm)
 	uint32_t always = warm->modules.always;
 	int wait_ms = always ? PRELOAD_TIMEOUT_MS : WARM_TIMEOUT_MS;
 
-	while (!trial->warm.bare || (trial->warm.modules & always) != always) {
+	while (!trial->warm.bare ||
+	       ((trial->warm.modules | trial->warm.unfit) & always) != always) {
 		if (poll(&event, 1, wait_ms) <= 0 ||
 		    frame_recv(trial->link, &trial->frame, trial->fds, FRAME_TO_SUPERVISOR) != 1 ||
 		    trial->frame.type != FRAME_WARM)

@@ -119,6 +119,8 @@ static pid_t start(const struct inside *inside, int sock, int fds[GIVE_ALL_FDS],
 	pid_t pid;
 
 	report_step(sock, STAGE_PROGRAM, write_program(fds[GIVE_PROGRAM]));
+	/* From here on the program may have had effects. */
+	report_step(sock, STAGE_PROGRAM, report_taken(sock));
 	pid = child_make(become_program, &begin, CLONE_VFORK);
 	if (pid < 0)
 		report_failure(sock, STAGE_EXEC, errno);

@@ -68,8 +68,7 @@ int lockdown_apply(const struct inside *inside, bool dumpable, int sock, uint32_
 	*layers |= LAYER_CAPABILITIES;
 	report_step(sock, STAGE_NO_NEW_PRIVS, privilege_no_new_privs());
 	*layers |= LAYER_NO_NEW_PRIVS;
-	report_step(sock, STAGE_INIT,
-		    dumpable ? privilege_dumpable() : privilege_undumpable());
+	report_step(sock, STAGE_INIT, dumpable ? privilege_dumpable() : privilege_undumpable());
 	report_step(sock, STAGE_SECCOMP, apply_filter(inside, &listener));
 	*layers |= LAYER_SECCOMP;
 	return listener;

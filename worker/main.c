@@ -148,7 +148,8 @@ static int serve(const struct options *options, const struct interpreter *interp
 	if (reason != INTERPRETER_OK)
 		return refuse(STAGE_INTERPRETER, (int)reason);
 	r = prepare(options, interpreter, &inside, &stage);
-	r = r < 0 ? refuse(stage, -r) : worker_serve(LINK_FD, &inside, &options->warm, interpreter->version);
+	r = r < 0 ? refuse(stage, -r)
+		  : worker_serve(LINK_FD, &inside, &options->warm, interpreter->version);
 	release(&inside);
 	return r;
 }

@@ -32,7 +32,8 @@ struct place {
 	struct sandbox sandbox;
 	struct pristine *below; /* NULL, or whose copy it has */
 	uint64_t since_us;
-	uint64_t inherited_bytes; /* of memory, which loaded modules take and no program asked for */
+	uint64_t
+		inherited_bytes; /* of memory, which loaded modules take and no program asked for */
 };
 
 /* Parked, running and dying at a time; and interpreters that serve, come and go. */
@@ -54,13 +55,13 @@ struct pool {
 	struct place *places[POOL_PLACES];	    /* all there are */
 	struct pristine *pristines[POOL_PRISTINES]; /* all there are */
 	struct place *parked[PLACE_KINDS];
-	struct line lines[PLACE_KINDS];		 /* of the warm kinds */
-	uint64_t used_us[WARM_MODULES_MAX];	 /* when a program last used it; 0: never */
-	uint32_t unfit;				 /* modules that cannot be loaded ahead */
-	bool off;				 /* no warm place */
+	struct line lines[PLACE_KINDS];	    /* of the warm kinds */
+	uint64_t used_us[WARM_MODULES_MAX]; /* when a program last used it; 0: never */
+	uint32_t unfit;			    /* modules that cannot be loaded ahead */
+	bool off;			    /* no warm place */
 	bool cold_failed; /* the last cold place: none is built before there is a program to try for */
-	uint32_t started, failed;		 /* interpreters, ever */
-	struct frame_warm said;			 /* what is warm, as it was last asked for */
+	uint32_t started, failed; /* interpreters, ever */
+	struct frame_warm said;	  /* what is warm, as it was last asked for */
 };
 
 /* settings and inside must outlive it. Nothing is started yet. */

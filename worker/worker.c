@@ -35,7 +35,13 @@
 /* How often a run that waits looks whether it has waited long enough. */
 #define LOOK_MS 20
 
-enum { AT_LINK, AT_SIGNAL, AT_CAPTURE, AT_POOL = AT_CAPTURE + CAPTURE_STREAMS, POLLS = AT_POOL + POOL_POLLS };
+enum {
+	AT_LINK,
+	AT_SIGNAL,
+	AT_CAPTURE,
+	AT_POOL = AT_CAPTURE + CAPTURE_STREAMS,
+	POLLS = AT_POOL + POOL_POLLS
+};
 
 struct worker {
 	int link;
@@ -161,7 +167,8 @@ static void find_place(struct worker *worker)
 		answer(worker, NULL);
 		return;
 	}
-	place = pool_take(&worker->pool, run->request.uses, run->again, run->since_us, clock_us());
+	place = pool_take(&worker->pool, run->request.uses, run->lost > 0, run->since_us,
+			  clock_us());
 	if (!place)
 		return;
 	if (is_complete(sandbox_layers(&place->sandbox))) {
@@ -195,7 +202,7 @@ static void go_on(struct worker *worker)
 		on_trial(worker, &trial->sandbox);
 	if (run->place && run->place->sandbox.state == SANDBOX_REAPED)
 		on_reaped(worker);
-	if (run->id && !run->place && !worker->done)
+	if (run->id && !run->place && worker->announced && !worker->done)
 		find_place(worker);
 	busy = run->id != 0;
 	if (worker->announced && !worker->done &&
@@ -212,7 +219,8 @@ static void on_run(struct worker *worker, const struct frame *frame, int fds[FRA
 		return;
 	}
 	run_begin(&worker->run, frame->id, &frame->run, fds);
-	find_place(worker);
+	if (worker->announced)
+		find_place(worker);
 	pool_note_use(&worker->pool, frame->run.uses, worker->run.since_us);
 }
 

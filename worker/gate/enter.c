@@ -7,7 +7,8 @@
  *   the pristine interpreter ──vfork──▶ the one that enters ──vfork──▶ the first one inside ──fork──▶ the copy
  *
  * The two in between exit at once. The first one inside makes the copy a grandchild: when it exits, the sandbox's init
- * becomes the copy's parent, as it is the parent of a program that is started by exec. vfork(2) shares memory, so the
+ * becomes the copy's parent, as it is the parent of a program that is started by exec. The copy is ready when that one is
+ * gone and waited for, which is the part of the pristine interpreter's init. vfork(2) shares memory, so the
  * page tables are copied once. It leaves the stack as it was at the time of the fork, and the copy may return where the
  * others must not: their frames are its own, copied memory.
  */
@@ -15,11 +16,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -39,6 +42,7 @@ struct enter {
 	struct plan plan;
 	int namespaces[NAMESPACES]; /* of the next sandbox */
 	int gate;		    /* the copy's socket to the worker */
+	pid_t maker;		    /* of the copy, the first one inside; as it is known there */
 	uint32_t layers;	    /* of the copy */
 	int listener;
 };
@@ -139,6 +143,7 @@ int enter_fork(struct enter *enter)
 		report_step(enter->gate, STAGE_JOIN, namespaces_join(enter->namespaces));
 		inside = vfork();
 		if (inside == 0) {
+			enter->maker = getpid();
 			copy = fork();
 			if (copy == 0) {
 				lock_down(enter);
@@ -183,11 +188,21 @@ static int take_streams(int fds[GIVE_ALL_FDS])
 	return 0;
 }
 
+/* The maker has its memory in common with the pristine interpreter, and would take signals from a program. */
+static void outlive(pid_t maker)
+{
+	static const struct timespec pause = {.tv_nsec = 50000};
+
+	while (kill(maker, 0) == 0)
+		nanosleep(&pause, NULL);
+}
+
 int enter_wait(struct enter *enter, int *report)
 {
 	int fds[GIVE_ALL_FDS];
 	struct order order;
 
+	outlive(enter->maker);
 	report_step(enter->gate, STAGE_INIT,
 		    report_ready(enter->gate, enter->layers, getpid(), enter->listener));
 	if (report_take(enter->gate, &order, fds) != 1 || order.kind != ORDER_START)

@@ -346,8 +346,9 @@ def preload(names, main):
     _take_back_settings()
     _keep_files()
     sys.path_importer_cache.pop(sys.path[0], None)
-    for name in names:
-        _closure(name)
+    for i, name in enumerate(names):
+        if good >> i & 1:
+            _closure(name)
     return good
 
 
