@@ -134,7 +134,7 @@ $(SYSCALL_NAMES): GENERATED = -include $(BUILD)/syscall_names.h
 
 # What pristine interpreters load, a shared object that the worker carries (worker/gate_image.h): some of our modules once
 # more, without sanitizers, for the interpreter has none. Its symbols of Python are the interpreter's.
-GATE_SHARED := worker/gate/plan.c worker/lockdown.c worker/report.c $(filter policy/landlock.c policy/namespaces.c \
+GATE_SHARED := worker/gate/plan.c worker/lockdown.c worker/report.c $(filter policy/landlock.c policy/mounts.c policy/namespaces.c \
 	policy/privilege.c policy/rlimits.c policy/filter_load.c policy/view.c policy/view_table.c,$(SOURCES)) \
 	$(filter common/blob.c common/buf.c common/clock.c common/fds.c common/packet.c common/signals.c common/stage.c,$(SOURCES))
 GATE_OBJECTS := $(patsubst %.c,$(BUILD)/gate/%.o,$(sort $(GATE) $(GATE_SHARED)))

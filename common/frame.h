@@ -82,6 +82,7 @@ struct frame_warm {
 		bare; /* 1: a pristine interpreter waits; 0: none does, programs are started by exec */
 	uint32_t
 		modules; /* bits of warm.h: what another one that waits has loaded; 0 when there is none */
+	uint32_t unfit;	  /* bits of warm.h: what this worker will not load ahead any more */
 	uint32_t started; /* pristine interpreters that this worker has started */
 	uint32_t failed;  /* those that did not get ready, or ended by themselves */
 };

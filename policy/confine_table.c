@@ -44,6 +44,7 @@ static const struct filter_rule worker_rules[] = {
 	ALLOW_IF("unshare", "the seven namespaces of a run",
 		 MASKED(0, ~(unsigned long long)NAMESPACES, 0)),
 	ALLOW("mount", "the view of a run"),
+	ALLOW("mount_setattr", "the view of a run"),
 	ALLOW_IF("umount2", "the view of a run", EQUAL(1, MNT_DETACH)),
 	ALLOW("pivot_root", "the view of a run"),
 	ALLOW("sethostname", "the constant host name"),

@@ -1,8 +1,13 @@
 /* view - see the header. Mounting; what is in the view stands in view_table.c.
  *
  * The root's tmpfs is first mounted over /usr, the one directory that surely exists: after pivot_root the host's /usr
- * is visible again under the old root. mount(2) and not mount_setattr(2), for container filters know only the former;
- * so the mounts that a recursive bind brought along are found in mountinfo, and each one is made read-only by itself.
+ * is visible again under the old root. What a bind shows has the flags of what is bound, mounts below it too: so the whole
+ * old root is restricted at once by mount_setattr(2), and devices are bound before. Older kernels and container filters
+ * know only mount(2): there the mounts that recursive binds brought along are found in mountinfo, and each one is
+ * restricted by itself.
+ *
+ * The workspace's tmpfs holds the old root while the view is made, and goes out of sight with it: taking a mount away
+ * waits for every processor, so it is done once.
  */
 #include "policy/view.h"
 
@@ -11,20 +16,19 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/fds.h"
+#include "policy/mounts.h"
 
-#define OLD "/.old"
-#define STAGING "/.workspace"
-#define MAX_MOUNTINFO (4 * MIB)
+#define STAGING "/.old"
+#define OLD STAGING "/root"
+#define MASK STAGING "/mask"
 
 static const struct {
 	const char *staged;
@@ -58,11 +62,27 @@ static int mount_at(const char *source, const char *target, const char *type, un
 	return mount(source, target, type, flags, data) ? -errno : 0;
 }
 
-int view_root(void)
+static int mount_workspace(uint64_t tmp_bytes)
+{
+	char options[96];
+
+	snprintf(options, sizeof(options), "size=%llu,nr_inodes=%llu,mode=0755",
+		 (unsigned long long)tmp_bytes,
+		 (unsigned long long)(tmp_bytes / TMP_BYTES_PER_INODE));
+	if (mkdir("/usr" STAGING, 0700))
+		return -errno;
+	return mount_at("workspace", "/usr" STAGING, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+			options);
+}
+
+int view_root(uint64_t tmp_bytes)
 {
 	int r = mount_at(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
 
-	return r < 0 ? r : mount_at("root", "/usr", "tmpfs", 0, "size=1m,nr_inodes=2k,mode=0755");
+	if (r < 0 ||
+	    (r = mount_at("root", "/usr", "tmpfs", 0, "size=1m,nr_inodes=2k,mode=0755")) < 0)
+		return r;
+	return mount_workspace(tmp_bytes);
 }
 
 int view_pivot(void)
@@ -74,11 +94,13 @@ int view_pivot(void)
 	return chdir("/") ? -errno : 0;
 }
 
-/* Makes every directory of path; the last part too. */
+/* Makes every directory of path; the last part too. Mostly it is the only one that is not there. */
 static int make_dirs(const char *path)
 {
 	char part[PATH_MAX];
 
+	if (!mkdir(path, 0755) || errno == EEXIST)
+		return 0;
 	for (const char *end = path; *end;) {
 		end += strspn(end, "/");
 		end += strcspn(end, "/");
@@ -107,9 +129,23 @@ int view_add(const char *path, const void *data, size_t len)
 	return fd < 0 ? -errno : fds_write_all(fd, data, len);
 }
 
+/* Most parents are there by now, so they are made when they are missed. */
 static int make_file(const char *path, const char *text)
 {
-	return view_add(path, text, strlen(text));
+	int r = view_add(path, text, strlen(text));
+
+	if (r == -ENOENT && (r = make_parent(path)) == 0)
+		r = view_add(path, text, strlen(text));
+	return r;
+}
+
+static int make_link(const char *target, const char *path)
+{
+	int r = symlink(target, path) ? -errno : 0;
+
+	if (r == -ENOENT && (r = make_parent(path)) == 0)
+		r = symlink(target, path) ? -errno : 0;
+	return r;
 }
 
 static int copy_link(const char *source, const char *path)
@@ -120,7 +156,7 @@ static int copy_link(const char *source, const char *path)
 	if (len < 0)
 		return -errno;
 	target[len] = '\0';
-	return symlink(target, path) ? -errno : 0;
+	return make_link(target, path);
 }
 
 static int bind_to(const char *source, const char *path, bool is_dir)
@@ -133,10 +169,6 @@ static int bind_to(const char *source, const char *path, bool is_dir)
 /* Shows a path of the old root, which status describes, at target. */
 static int show(const char *source, const char *target, const struct stat *status)
 {
-	int r = make_parent(target);
-
-	if (r < 0)
-		return r;
 	if (S_ISLNK(status->st_mode))
 		return copy_link(source, target);
 	return bind_to(source, target, S_ISDIR(status->st_mode));
@@ -193,92 +225,11 @@ static int bind_plan(const struct view_plan *plan)
 	return 0;
 }
 
-/* Adds flags to a mount and keeps those it has: in a user namespace clearing one is refused (EPERM). The access time
- * flags are kept by the kernel when none is named. */
-static int restrict_mount(const char *path, unsigned long flags)
-{
-	struct statvfs fs;
-
-	if (statvfs(path, &fs))
-		return -errno;
-	flags |= fs.f_flag & ST_NOEXEC ? MS_NOEXEC : 0;
-	flags |= fs.f_flag & ST_NOSUID ? MS_NOSUID : 0;
-	flags |= fs.f_flag & ST_NODEV ? MS_NODEV : 0;
-	return mount_at(NULL, path, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | flags, NULL);
-}
-
-/* mountinfo writes blank, tab, newline and backslash as three octal digits. proc(5). */
-static void decode_octal(char *text)
-{
-	char *out = text;
-
-	for (const char *in = text; *in; out++) {
-		if (in[0] == '\\' && in[1] && in[2] && in[3]) {
-			*out = (char)((in[1] - '0') << 6 | (in[2] - '0') << 3 | (in[3] - '0'));
-			in += 4;
-		} else {
-			*out = *in++;
-		}
-	}
-	*out = '\0';
-}
-
-/* The fifth field of a mountinfo line, decoded in place. */
-static char *mount_point(char *line)
-{
-	char *field = line;
-
-	for (int i = 0; field && i < 4; i++) {
-		field = strchr(field, ' ');
-		field = field ? field + 1 : NULL;
-	}
-	if (!field)
-		return NULL;
-	field[strcspn(field, " ")] = '\0';
-	decode_octal(field);
-	return field;
-}
-
 static bool is_system_mount(const char *path)
 {
-	return strcmp(path, "/") && strcmp(path, OLD) && strncmp(path, OLD "/", strlen(OLD "/")) &&
-	       !is_workspace(path);
-}
-
-static int restrict_listed(char *text)
-{
-	char *save = NULL;
-
-	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		const char *path = mount_point(line);
-		int r;
-
-		if (!path)
-			return -EPROTO;
-		if (!is_system_mount(path))
-			continue;
-		r = restrict_mount(path, MS_NOSUID | MS_NODEV);
-		/* One below a directory that init may not enter, a run, which is less, may not enter either. */
-		if (r < 0 && r != -EACCES)
-			return r;
-	}
-	return 0;
-}
-
-static int restrict_system(void)
-{
-	_cleanup_fd_ int fd = open(OLD "/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
-	_cleanup_free_ char *text = malloc(MAX_MOUNTINFO + 1);
-	ssize_t len;
-
-	if (fd < 0)
-		return -errno;
-	if (!text)
-		return -ENOMEM;
-	if ((len = fds_read_all(fd, text, MAX_MOUNTINFO)) < 0)
-		return (int)len;
-	text[len] = '\0';
-	return restrict_listed(text);
+	return strcmp(path, "/") && strcmp(path, STAGING) &&
+	       strncmp(path, STAGING "/", strlen(STAGING "/")) &&
+	       strncmp(path, "/dev/", strlen("/dev/")) && !is_workspace(path);
 }
 
 /* Runs one step for every row of a kind. */
@@ -302,47 +253,37 @@ static int step_system(const struct view_rule *rule)
 
 static int step_file(const struct view_rule *rule)
 {
-	int r = make_parent(rule->path);
-
-	return r < 0 ? r : make_file(rule->path, rule->text);
+	return make_file(rule->path, rule->text);
 }
 
 static int step_link(const struct view_rule *rule)
 {
-	int r = make_parent(rule->path);
-
-	if (r < 0)
-		return r;
-	return symlink(rule->text, rule->path) ? -errno : 0;
+	return make_link(rule->text, rule->path);
 }
 
 int view_system(const struct view_plan *plan)
 {
+	bool restricted = mounts_restrict_below(OLD);
 	int r;
 
 	if ((r = each(VIEW_SYSTEM, step_system)) < 0 || (r = bind_plan(plan)) < 0)
 		return r;
-	if ((r = restrict_system()) < 0)
+	if (!restricted &&
+	    (r = mounts_restrict_listed(OLD "/proc/self/mountinfo", is_system_mount)) < 0)
 		return r;
 	return each(VIEW_FILE, step_file);
-}
-
-static int bind_device(const char *source, const char *path)
-{
-	int r = mount_at(source, path, NULL, MS_BIND, NULL);
-
-	return r < 0 ? r : restrict_mount(path, MS_NOSUID | MS_NOEXEC);
 }
 
 static int step_device(const struct view_rule *rule)
 {
 	char source[PATH_MAX];
-	int r = make_parent(rule->path);
+	int r = make_file(rule->path, "");
 
-	if (r < 0 || (r = make_file(rule->path, "")) < 0)
+	if (r < 0)
 		return r;
 	snprintf(source, sizeof(source), OLD "%s", rule->path);
-	return bind_device(source, rule->path);
+	r = mount_at(source, rule->path, NULL, MS_BIND, NULL);
+	return r < 0 ? r : mounts_restrict(rule->path, MS_NOSUID | MS_NOEXEC);
 }
 
 int view_devices(void)
@@ -365,36 +306,31 @@ static int bind_workspace_dir(size_t i)
 	return mount_at(workspace_dirs[i].staged, workspace_dirs[i].path, NULL, MS_BIND, NULL);
 }
 
-int view_workspace(uint64_t tmp_bytes)
+int view_workspace(void)
 {
-	char options[96];
-	int r;
+	int r = 0;
 
-	snprintf(options, sizeof(options), "size=%llu,nr_inodes=%llu,mode=0755",
-		 (unsigned long long)tmp_bytes,
-		 (unsigned long long)(tmp_bytes / TMP_BYTES_PER_INODE));
-	if ((r = make_dirs(STAGING)) < 0)
-		return r;
-	if ((r = mount_at("workspace", STAGING, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC,
-			  options)) < 0)
-		return r;
-	for (size_t i = 0; i < WORKSPACE_DIRS; i++)
-		if ((r = bind_workspace_dir(i)) < 0)
-			return r;
-	return umount2(STAGING, MNT_DETACH) || rmdir(STAGING) ? -errno : 0;
+	for (size_t i = 0; i < WORKSPACE_DIRS && r == 0; i++)
+		r = bind_workspace_dir(i);
+	return r;
 }
 
+static int mount_mask(void)
+{
+	if (mkdir(MASK, 0755))
+		return -errno;
+	return mount_at("mask", MASK, "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC,
+			"size=4k,nr_inodes=2");
+}
+
+/* Covered by what is restricted already, so that the bind is, too. */
 static int step_mask(const struct view_rule *rule)
 {
 	struct stat st;
 
 	if (lstat(rule->path, &st))
 		return errno == ENOENT ? 0 : -errno;
-	if (S_ISDIR(st.st_mode))
-		return mount_at("mask", rule->path, "tmpfs",
-				MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC,
-				"size=4k,nr_inodes=2");
-	return bind_device("/dev/null", rule->path);
+	return mount_at(S_ISDIR(st.st_mode) ? MASK : "/dev/null", rule->path, NULL, MS_BIND, NULL);
 }
 
 int view_proc(void)
@@ -406,17 +342,17 @@ int view_proc(void)
 	r = mount_at("proc", "/proc", "proc", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
 	if (r == -EPERM)
 		return 0;
-	if (r < 0 || (r = each(VIEW_MASK, step_mask)) < 0)
+	if (r < 0 || (r = mount_mask()) < 0 || (r = each(VIEW_MASK, step_mask)) < 0)
 		return r;
 	return 1;
 }
 
 int view_leave_old(void)
 {
-	return umount2(OLD, MNT_DETACH) || rmdir(OLD) ? -errno : 0;
+	return umount2(STAGING, MNT_DETACH) || rmdir(STAGING) ? -errno : 0;
 }
 
 int view_seal(bool executable)
 {
-	return restrict_mount("/", MS_NOSUID | MS_NODEV | (executable ? 0 : MS_NOEXEC));
+	return mounts_restrict("/", MS_NOSUID | MS_NODEV | (executable ? 0 : MS_NOEXEC));
 }

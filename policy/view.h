@@ -1,7 +1,7 @@
 /* view - the file system a run sees: the system read-only, one tmpfs to write to, and nothing else of the host.
  *
- * Called in order by a process that is alone in a new mount namespace: view_root, view_pivot (the old root is then at
- * /.old), view_workspace (first, since an interpreter may lie under /tmp), view_system, view_devices, view_proc,
+ * Called in order by a process that is alone in a new mount namespace: view_root, view_pivot (the old root is then below
+ * /.old), view_workspace (first, since an interpreter may lie under /tmp), view_devices, view_system, view_proc,
  * view_leave_old, view_seal. Until view_seal the root is writable. A step that fails must end the sandbox.
  */
 #ifndef POLICY_VIEW_H
@@ -51,16 +51,18 @@ const struct view_rule *view_rule(size_t i);
 /* The path of directory i of the workspace, or NULL behind the last. */
 const char *view_workspace_dir(size_t i);
 
-/* Stops mount propagation and mounts the tmpfs that becomes the root. Returns 0 or a negative errno, as all do. */
-int view_root(void);
+/* Stops mount propagation and mounts the tmpfs that becomes the root, and the workspace's, tmp_bytes large, which holds
+ * the old root for a while. Returns 0 or a negative errno, as all do. */
+int view_root(uint64_t tmp_bytes);
 /* pivot_root into it. */
 int view_pivot(void);
-/* Mounts the workspace's tmpfs (tmp_bytes large) at /sandbox, /tmp, /var/tmp and /dev/shm. */
-int view_workspace(uint64_t tmp_bytes);
+/* Shows the workspace's tmpfs at /sandbox, /tmp, /var/tmp and /dev/shm. */
+int view_workspace(void);
+/* While the old root still has its devices. */
+int view_devices(void);
 /* Binds what the system has and what the plan names, and makes every mount of it read-only, nosuid and nodev. -ESTALE
  * when something of the plan is not what it was. */
 int view_system(const struct view_plan *plan);
-int view_devices(void);
 /* Mounts a fresh /proc, read-only. Must come while the old root is there: the kernel wants to see an unmasked /proc
  * (mount_too_revealing in fs/namespace.c). Returns 1 when mounted, 0 when a container refuses it: /proc is empty then;
  * or a negative errno. */

@@ -2,62 +2,91 @@
 #include "supervisor/json.h"
 
 #include <stdint.h>
+#include <string.h>
 
 #include "common/utf8.h"
+#include "supervisor/ascii.h"
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
+/* What one byte becomes, at most. */
+#define LONGEST 6
+/* So much is looked at byte by byte where something is not plain. */
+#define CHUNK 256
 
-/* Plain ASCII, which is copied as it stands. */
-static bool is_plain(unsigned char c)
+/* Both append at out and return the end of it. */
+static char *escape(char *out, uint32_t code)
 {
-	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
-}
+	static const char letters[128] = {['"'] = '"',	['\\'] = '\\', ['\b'] = 'b', ['\f'] = 'f',
+					  ['\n'] = 'n', ['\r'] = 'r',  ['\t'] = 't'};
 
-static void escape(struct buf *out, uint32_t code)
-{
-	static const char letters[] = "\"\"\\\\\bb\ff\nn\rr\tt";
-
-	for (size_t i = 0; i + 1 < sizeof(letters); i += 2) {
-		if ((unsigned char)letters[i] != code)
-			continue;
-		buf_add_byte(out, '\\');
-		buf_add_byte(out, letters[i + 1]);
-		return;
+	if (code < sizeof(letters) && letters[code]) {
+		*out++ = '\\';
+		*out++ = letters[code];
+		return out;
 	}
-	buf_printf(out, "\\u%04x", (unsigned int)code);
+	*out++ = '\\';
+	*out++ = 'u';
+	for (int shift = 12; shift >= 0; shift -= 4)
+		*out++ = "0123456789abcdef"[code >> shift & 0xf];
+	return out;
 }
 
-/* Appends the character at text, which is not plain, and returns how many bytes it took. */
-static size_t quote_one(struct buf *out, const char *text, size_t len, bool *replaced)
+static char *copy(char *out, const char *text, size_t len)
 {
-	uint32_t code = 0;
-	size_t bad = 1;
-	size_t size = utf8_next(text, len, &code, &bad);
+	memcpy(out, text, len);
+	return out + len;
+}
 
+/* Appends the character at *text, which is not plain, and moves *text behind it. */
+static char *quote_one(char *out, const char **text, const char *end, bool *replaced)
+{
+	const char *at = *text;
+	uint32_t code = (unsigned char)*at;
+	size_t bad = 1;
+	size_t size = code < 0x80 ? 1 : utf8_next(at, (size_t)(end - at), &code, &bad);
+
+	*text += size ? size : bad;
 	if (size == 0) {
-		buf_add_string(out, REPLACEMENT);
 		*replaced = true;
-		return bad;
+		return copy(out, REPLACEMENT, strlen(REPLACEMENT));
 	}
 	if (code < 0x80 || code == 0x85 || code == 0x2028 || code == 0x2029)
-		escape(out, code);
-	else
-		buf_add(out, text, size);
-	return size;
+		return escape(out, code);
+	return copy(out, at, size);
+}
+
+/* Appends up to CHUNK bytes of text, or of its last character a few more. Returns where it stopped. */
+static const char *quote_chunk(struct buf *out, const char *text, const char *end, bool *replaced)
+{
+	const char *stop = end - text > CHUNK ? text + CHUNK : end;
+	char *place = buf_reserve(out, (size_t)(stop - text) * LONGEST);
+	char *now = place;
+
+	if (!place)
+		return end;
+	while (text < stop) {
+		if (ascii_is_plain(*text))
+			*now++ = *text++;
+		else
+			now = quote_one(now, &text, end, replaced);
+	}
+	buf_grown(out, (size_t)(now - place));
+	return text;
 }
 
 bool json_quote(struct buf *out, const char *text, size_t len)
 {
+	const char *end = text + len;
 	bool replaced = false;
-	size_t at = 0, start;
 
 	buf_add_byte(out, '"');
-	while (at < len) {
-		for (start = at; at < len && is_plain((unsigned char)text[at]); at++)
-			;
-		buf_add(out, text + start, at - start);
-		if (at < len)
-			at += quote_one(out, text + at, len - at, &replaced);
+	while (text < end) {
+		size_t plain = ascii_plain_len(text, (size_t)(end - text));
+
+		buf_add(out, text, plain);
+		text += plain;
+		if (text < end)
+			text = quote_chunk(out, text, end, &replaced);
 	}
 	buf_add_byte(out, '"');
 	return replaced;

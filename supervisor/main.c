@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -30,6 +31,7 @@
 #include "supervisor/stdio.h"
 
 #define SENTENCE_BYTES 512
+#define PIPE_BYTES (256 * 1024)
 /* Descriptors for everything but the calls that wait: standard ones, link, loop, the run that ends and the next. */
 #define RESERVED_FILES 32
 
@@ -39,7 +41,7 @@ struct resources {
 	struct listeners listeners;
 	struct access *access; /* NULL: not over HTTP */
 	int code_fd;
-	int terminal_fd;
+	int output_fd;
 };
 
 /* What we were started with. */
@@ -141,7 +143,7 @@ static void close_others(const struct resources *resources)
 				       STDERR_FILENO,
 				       log_descriptor(),
 				       resources->code_fd,
-				       resources->terminal_fd,
+				       resources->output_fd,
 				       resources->spec.worker_fd};
 	size_t n = sizeof(keep) / sizeof(keep[0]) - MAX_LISTENERS;
 
@@ -169,13 +171,24 @@ static int refuse_file(const char *file, int error)
 	return EXIT_NO_INPUT;
 }
 
-/* A terminal that nobody reads would hold up each write, and its flags are shared with whoever started us: so it is
- * opened anew, while whoever owns it may still be us. */
-static int open_terminal(void)
+/* A terminal or pipe that nobody reads would hold up a write, and the flags of stdout are shared with whoever started us:
+ * so it is opened anew, while whoever owns it may still be us. */
+static int open_output(void)
 {
-	if (!isatty(STDOUT_FILENO))
+	struct stat status;
+
+	if (!isatty(STDOUT_FILENO) &&
+	    (fstat(STDOUT_FILENO, &status) < 0 || !S_ISFIFO(status.st_mode)))
 		return -1;
 	return open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+/* Fewer turns of ours and the client's for what is long. What is no pipe has no such size, and the user's pipes may hold
+ * too much already, which is no harm. */
+static void widen_pipes(void)
+{
+	fcntl(STDIN_FILENO, F_SETPIPE_SZ, PIPE_BYTES);
+	fcntl(STDOUT_FILENO, F_SETPIPE_SZ, PIPE_BYTES);
 }
 
 static bool serves_http(const struct options *options, const struct config *config)
@@ -226,8 +239,10 @@ static int open_resources(struct resources *resources, const struct beginning *b
 		if (resources->code_fd < 0)
 			return refuse_file(options->file, resources->code_fd);
 	}
-	if (options->command == OPTIONS_SERVE && config->transport == TRANSPORT_STDIO)
-		resources->terminal_fd = open_terminal();
+	if (options->command == OPTIONS_SERVE && config->transport == TRANSPORT_STDIO) {
+		resources->output_fd = open_output();
+		widen_pipes();
+	}
 	if (spawn_open(&resources->spec, config, sentence, sizeof(sentence)) < 0)
 		return complain(sentence, EXIT_NO_SANDBOX);
 	close_others(resources);
@@ -267,7 +282,7 @@ static int serve(const struct config *config, struct resources *resources)
 		  LOG_STATIC("transport", config_transport_name(config->transport)),
 		  LOG_SETTING("python", config->python));
 	if (is_stdio)
-		return stdio_serve(config, &resources->spec, resources->terminal_fd);
+		return stdio_serve(config, &resources->spec, resources->output_fd);
 	return http_serve(&(struct http_spec){.config = config,
 					      .spawn = &resources->spec,
 					      .listeners = &resources->listeners,
@@ -317,7 +332,7 @@ static int execute(const struct config *config, struct resources *resources,
 
 static int start(struct beginning *begin)
 {
-	struct resources resources = {.spec = {.worker_fd = -1}, .code_fd = -1, .terminal_fd = -1};
+	struct resources resources = {.spec = {.worker_fd = -1}, .code_fd = -1, .output_fd = -1};
 	struct config config;
 	int r = read_config(&config, &begin->options);
 
@@ -331,7 +346,7 @@ static int start(struct beginning *begin)
 	access_free(resources.access);
 	listen_close(&resources.listeners);
 	cleanup_fd(&resources.code_fd);
-	cleanup_fd(&resources.terminal_fd);
+	cleanup_fd(&resources.output_fd);
 	cleanup_fd(&resources.spec.worker_fd);
 	return r;
 }

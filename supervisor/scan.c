@@ -12,6 +12,7 @@
 
 #include "common/limits.h"
 #include "common/utf8.h"
+#include "supervisor/ascii.h"
 #include "supervisor/scan_keys.h"
 #include "supervisor/scan_token.h"
 
@@ -159,6 +160,7 @@ static const char *read_string(struct reader *r, struct string_facts *facts)
 			return "control character in a string";
 		} else if (c < 0x80) {
 			r->at++;
+			r->at += ascii_plain_len(r->at, left(r));
 		} else {
 			size_t len = utf8_next(r->at, left(r), NULL, NULL);
 

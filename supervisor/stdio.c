@@ -4,9 +4,8 @@
  * iteration `finished` looks whether there is a reason to go. So nothing of stdio's own is freed within a callback.
  *
  * Descriptors 0 and 1 are shared with whoever started us, and so are their flags: O_NONBLOCK is never set on them.
- * Sockets (Node gives its children socketpairs) are read and written with MSG_DONTWAIT; of anything else at most
- * PIPE_BUF bytes are written when poll(2) says so, which a pipe takes without blocking (pipe(7)). A terminal promises
- * no such thing: it is opened anew, for flags of our own.
+ * Sockets (Node gives its children socketpairs) are read and written with MSG_DONTWAIT. A terminal or pipe that stdout is
+ * was opened anew, for flags of our own, where that could be had: output.h says what else is done.
  *
  * A reader of stdout that goes away shows as POLLERR on a pipe and POLLHUP on a socket, with no events asked for. It is
  * looked for in the tick and not by an event: EV_CLOSED is known to epoll alone, which cannot watch files, and EV_READ
@@ -30,13 +29,12 @@
 #include "supervisor/lines.h"
 #include "supervisor/loop.h"
 #include "supervisor/mcp.h"
+#include "supervisor/output.h"
 #include "supervisor/session.h"
 
 #define READ_BYTES 65536
-#define WRITE_BYTES 4096 /* PIPE_BUF */
 #define PAUSE_BYTES ((size_t)16 * 1024 * 1024)
 #define RESUME_BYTES ((size_t)1024 * 1024)
-#define KEPT_BYTES ((size_t)1024 * 1024)
 #define TICK_MS 500
 #define PAUSED_TICK_MS 100
 #define LAST_ANSWERS_MS 1000
@@ -57,27 +55,18 @@ struct stdio {
 	struct event *signals[LOOP_SIGNALS];
 	struct event *events[N_EVENTS]; /* NULL: not watched */
 	struct lines lines;
-	struct buf out;
-	size_t sent; /* bytes at the front of out that are written already */
+	struct output output;
 	int parent_fd;
-	int output_fd; /* borrowed */
 	bool input_is_socket;
-	bool output_is_socket;
 	bool paused; /* the client does not read its answers: nothing new is read or started */
 	bool input_ended;
-	uint64_t last_ms;    /* after the end of input: when to stop waiting for answers */
-	uint64_t written_ms; /* when the reader last took something */
-	bool given_up;	     /* calls that were not answered never will be */
-	size_t pending;	     /* how many these were */
-	bool leaving;	     /* a signal came or the parent is gone: end at once */
-	bool reader_gone;    /* the same, and nothing can be written */
-	bool broken;	     /* the same, because memory is out or a system call failed */
+	uint64_t last_ms; /* after the end of input: when to stop waiting for answers */
+	bool given_up;	  /* calls that were not answered never will be */
+	size_t pending;	  /* how many these were */
+	bool leaving;	  /* a signal came or the parent is gone: end at once */
+	bool reader_gone; /* the same, and nothing can be written */
+	bool broken;	  /* the same, because memory is out or a system call failed */
 };
-
-static size_t waiting_bytes(const struct stdio *stdio)
-{
-	return stdio->out.len - stdio->sent;
-}
 
 static bool is_socket(int fd)
 {
@@ -116,29 +105,13 @@ static void fail(struct stdio *stdio, int error)
 static void send_message(void *ctx, enum channel_kind kind, const char *text, size_t len)
 {
 	struct stdio *stdio = ctx;
+	int r = output_line(&stdio->output, text, len);
 
 	(void)kind;
-	buf_add(&stdio->out, text, len);
-	buf_add_byte(&stdio->out, '\n');
-	if (stdio->out.error != 0)
-		fail(stdio, stdio->out.error);
-	else
+	if (r < 0)
+		fail(stdio, r);
+	else if (output_waiting(&stdio->output) > 0)
 		event_add(stdio->events[ON_OUTPUT], NULL);
-}
-
-/* Moves what is left to the front, rarely: each move costs as much as there is. What one large answer needed is not
- * kept for ever. */
-static void forget_sent(struct stdio *stdio)
-{
-	if (stdio->sent == stdio->out.len && stdio->out.capacity > KEPT_BYTES)
-		buf_clear(&stdio->out);
-	else if (stdio->sent == stdio->out.len)
-		buf_reset(&stdio->out);
-	else if (stdio->sent >= stdio->out.len / 2)
-		buf_consume(&stdio->out, stdio->sent);
-	else
-		return;
-	stdio->sent = 0;
 }
 
 /* What only lacks room for now is tried again in the next tick: poll(2) may call it writable all the while. */
@@ -146,7 +119,7 @@ static void take_write_error(struct stdio *stdio, int error)
 {
 	if (error == EINTR || error == EAGAIN || error == ENOBUFS || error == ENOMEM)
 		event_del(stdio->events[ON_OUTPUT]);
-	else if (error == EPIPE || error == ECONNRESET || is_gone(stdio->output_fd))
+	else if (error == EPIPE || error == ECONNRESET || is_gone(stdio->output.fd))
 		stdio->reader_gone = true;
 	else
 		fail(stdio, error);
@@ -154,21 +127,10 @@ static void take_write_error(struct stdio *stdio, int error)
 
 static void write_some(struct stdio *stdio)
 {
-	const char *data = stdio->out.data + stdio->sent;
-	size_t len = waiting_bytes(stdio);
-	ssize_t n;
+	int r = output_write(&stdio->output);
 
-	if (stdio->output_is_socket)
-		n = send(stdio->output_fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
-	else
-		n = write(stdio->output_fd, data, len < WRITE_BYTES ? len : WRITE_BYTES);
-	if (n < 0)
-		take_write_error(stdio, errno);
-	if (n > 0) {
-		stdio->sent += (size_t)n;
-		stdio->written_ms = clock_ms();
-	}
-	forget_sent(stdio);
+	if (r < 0)
+		take_write_error(stdio, -r);
 }
 
 static void set_paused(struct stdio *stdio, bool paused)
@@ -191,11 +153,11 @@ static void on_output(evutil_socket_t fd, short what, void *ctx)
 
 	(void)fd;
 	(void)what;
-	if (waiting_bytes(stdio) > 0)
+	if (output_waiting(&stdio->output) > 0)
 		write_some(stdio);
-	if (waiting_bytes(stdio) == 0)
+	if (output_waiting(&stdio->output) == 0)
 		event_del(stdio->events[ON_OUTPUT]);
-	if (waiting_bytes(stdio) <= RESUME_BYTES)
+	if (output_waiting(&stdio->output) <= RESUME_BYTES)
 		set_paused(stdio, false);
 }
 
@@ -250,7 +212,7 @@ static void on_input(evutil_socket_t fd, short what, void *ctx)
 	(void)what;
 	if (read_some(stdio) == 0)
 		end_input(stdio);
-	if (waiting_bytes(stdio) > PAUSE_BYTES)
+	if (output_waiting(&stdio->output) > PAUSE_BYTES)
 		set_paused(stdio, true);
 }
 
@@ -291,13 +253,13 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 
 	(void)fd;
 	(void)what;
-	if (is_gone(stdio->output_fd))
+	if (is_gone(stdio->output.fd))
 		stdio->reader_gone = true;
-	if (waiting_bytes(stdio) > 0)
+	if (output_waiting(&stdio->output) > 0)
 		event_add(stdio->events[ON_OUTPUT], NULL);
 	if (!stdio->paused)
 		mcp_tick(&stdio->mcp);
-	if (waiting_bytes(stdio) > PAUSE_BYTES)
+	if (output_waiting(&stdio->output) > PAUSE_BYTES)
 		set_paused(stdio, true);
 	if (stdio->paused && !stdio->input_ended && is_gone(STDIN_FILENO))
 		drain_input(stdio);
@@ -314,18 +276,18 @@ static bool finished(const struct stdio *stdio)
 		return true;
 	if (!stdio->input_ended)
 		return false;
-	if (answered && waiting_bytes(stdio) == 0)
+	if (answered && output_waiting(&stdio->output) == 0)
 		return true;
-	return now >= stdio->last_ms &&
-	       (now >= stdio->written_ms + LAST_PAUSE_MS || now >= stdio->last_ms + LAST_BYTES_MS);
+	return now >= stdio->last_ms && (now >= stdio->output.written_ms + LAST_PAUSE_MS ||
+					 now >= stdio->last_ms + LAST_BYTES_MS);
 }
 
 static void flush_rest(struct stdio *stdio)
 {
 	uint64_t until = clock_ms() + LAST_FLUSH_MS;
-	struct pollfd writable = {.fd = stdio->output_fd, .events = POLLOUT};
+	struct pollfd writable = {.fd = stdio->output.fd, .events = POLLOUT};
 
-	while (waiting_bytes(stdio) > 0 && !stdio->reader_gone && !stdio->broken) {
+	while (output_waiting(&stdio->output) > 0 && !stdio->reader_gone && !stdio->broken) {
 		uint64_t now = clock_ms();
 
 		if (now >= until || poll(&writable, 1, (int)(until - now)) != 1)
@@ -362,7 +324,7 @@ static int add_events(struct stdio *stdio)
 
 	events[ON_INPUT] = event_new(base, STDIN_FILENO, EV_READ | EV_PERSIST, on_input, stdio);
 	events[ON_OUTPUT] =
-		event_new(base, stdio->output_fd, EV_WRITE | EV_PERSIST, on_output, stdio);
+		event_new(base, stdio->output.fd, EV_WRITE | EV_PERSIST, on_output, stdio);
 	events[ON_TICK] = event_new(base, -1, EV_PERSIST, on_tick, stdio);
 	for (int i = 0; i < N_EVENTS; i++) {
 		if (i == ON_PARENT)
@@ -376,15 +338,14 @@ static int add_events(struct stdio *stdio)
 }
 
 static int stdio_init(struct stdio *stdio, const struct config *config,
-		      const struct spawn_spec *spec, int terminal_fd)
+		      const struct spawn_spec *spec, int output_fd)
 {
 	*stdio = (struct stdio){.parent_fd = -1,
-				.output_fd = terminal_fd >= 0 ? terminal_fd : STDOUT_FILENO,
 				.mcp = {.config = config, .tools = mcp_tools},
 				.channel = {.send = send_message, .ctx = stdio}};
 	lines_init(&stdio->lines, config_message_max(config));
 	stdio->input_is_socket = is_socket(STDIN_FILENO);
-	stdio->output_is_socket = is_socket(STDOUT_FILENO);
+	output_init(&stdio->output, output_fd >= 0 ? output_fd : STDOUT_FILENO, output_fd < 0);
 	stdio->base = loop_new_for_files();
 	stdio->session = session_new();
 	if (stdio->base == NULL || stdio->session == NULL)
@@ -409,13 +370,13 @@ static void stdio_clear(struct stdio *stdio)
 		event_base_free(stdio->base);
 	cleanup_fd(&stdio->parent_fd);
 	lines_clear(&stdio->lines);
-	buf_clear(&stdio->out);
+	output_clear(&stdio->output);
 }
 
-int stdio_serve(const struct config *config, const struct spawn_spec *spec, int terminal_fd)
+int stdio_serve(const struct config *config, const struct spawn_spec *spec, int output_fd)
 {
 	_cleanup_(stdio_clear) struct stdio stdio;
-	int r = stdio_init(&stdio, config, spec, terminal_fd);
+	int r = stdio_init(&stdio, config, spec, output_fd);
 
 	if (r < 0) {
 		fail(&stdio, r);
@@ -428,6 +389,6 @@ int stdio_serve(const struct config *config, const struct spawn_spec *spec, int 
 	flush_rest(&stdio);
 	log_event(stdio.pending > 0 ? LOG_WARN : LOG_INFO, "stdio.end",
 		  LOG_BOOL("input_ended", stdio.input_ended), LOG_U64("pending", stdio.pending),
-		  LOG_U64("unsent", waiting_bytes(&stdio)));
+		  LOG_U64("unsent", output_waiting(&stdio.output)));
 	return stdio.broken ? EXIT_INTERNAL : 0;
 }

@@ -13,8 +13,8 @@
 #include "supervisor/config.h"
 #include "supervisor/spawn.h"
 
-/* Serves descriptors 0 and 1 until the client is done. terminal_fd: the terminal that stdout is, opened anew and
- * non-blocking, borrowed; or -1, and stdout is written to as it is. Returns the exit code. */
-int stdio_serve(const struct config *config, const struct spawn_spec *spec, int terminal_fd);
+/* Serves descriptors 0 and 1 until the client is done. output_fd: the terminal or pipe that stdout is, opened anew
+ * and non-blocking, borrowed; or -1, and stdout is written to as it is. Returns the exit code. */
+int stdio_serve(const struct config *config, const struct spawn_spec *spec, int output_fd);
 
 #endif

@@ -231,7 +231,7 @@ static int take_warm(struct worker_link *link, const struct frame_warm *warm)
 	char names[WARM_LIST_BYTES];
 
 	if (warm->started < before->started || warm->failed < before->failed ||
-	    warm->modules >> modules->n != 0)
+	    (warm->modules | warm->unfit) >> modules->n != 0)
 		return -EPROTO;
 	metrics_interpreters(link->metrics, warm->started - before->started,
 			     warm->failed - before->failed);

@@ -150,16 +150,20 @@ int capture_move(struct capture *capture, const struct pollfd fds[CAPTURE_STREAM
 	return 0;
 }
 
+/* Nothing is sealed before all is drained: what comes on stderr may take from stdout. */
 int capture_finish(struct capture *capture)
 {
-	for (int i = CAPTURE_STDOUT; i < CAPTURE_STREAMS; i++) {
-		int r = 1;
+	int r = 1;
 
+	for (int i = CAPTURE_STDOUT; i < CAPTURE_STREAMS; i++, r = 1) {
 		while (capture->pipes[i] >= 0 && r == 1)
 			r = drain(capture, (enum capture_stream)i);
-		if (r < 0 || (r = blob_seal(capture->blobs[i])) < 0)
+		if (r < 0)
 			return r;
 	}
+	for (int i = CAPTURE_STDOUT; i < CAPTURE_STREAMS; i++)
+		if ((r = blob_seal(capture->blobs[i])) < 0)
+			return r;
 	return 0;
 }
 

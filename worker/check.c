@@ -23,6 +23,9 @@
 
 #define EXIT_REFUSED 69
 #define ANSWER_TIMEOUT_MS 30000
+/* For an interpreter that waits, and for one that is to load modules first. */
+#define WARM_TIMEOUT_MS 3000
+#define PRELOAD_TIMEOUT_MS 30000
 
 /* What the program in the sandbox sees of itself. */
 static const char program[] =
@@ -41,24 +44,28 @@ struct trial {
 	pid_t worker;
 	struct frame frame;
 	int fds[FRAME_FDS];
+	struct frame_warm warm; /* as it was last told */
 };
 
+/* Receives what is not about warm starts. */
 static int receive(struct trial *trial)
 {
 	struct pollfd event = {.fd = trial->link, .events = POLLIN};
 	int r;
 
-	if (poll(&event, 1, ANSWER_TIMEOUT_MS) <= 0)
-		return -ETIMEDOUT;
 	do {
+		if (poll(&event, 1, ANSWER_TIMEOUT_MS) <= 0)
+			return -ETIMEDOUT;
 		r = frame_recv(trial->link, &trial->frame, trial->fds, FRAME_TO_SUPERVISOR);
-	} while (r == -ECONNRESET);
+		if (r == 1 && trial->frame.type == FRAME_WARM)
+			trial->warm = trial->frame.warm;
+	} while (r == 1 && trial->frame.type == FRAME_WARM);
 	return r == 0 ? -EPIPE : r;
 }
 
 /* A worker of our own, in a child: what is checked is what serves. */
-static int start(struct trial *trial, const struct inside *inside,
-		 const struct warm_settings *warm, uint32_t version)
+static int start(struct trial *trial, const struct inside *inside, const struct warm_settings *warm,
+		 uint32_t version)
 {
 	int pair[2];
 
@@ -193,15 +200,67 @@ static int verdict(const struct frame_done *done, bool strict)
 	return strict && weaker ? 1 : 0;
 }
 
-static int report(struct trial *trial, const struct limits *limits, bool strict)
+/* Interpreters wait when the worker has told so: nothing else comes on the link now. */
+static void await_warm(struct trial *trial, const struct warm_settings *warm)
 {
+	struct pollfd event = {.fd = trial->link, .events = POLLIN};
+	uint32_t always = warm->modules.always;
+	int wait_ms = always ? PRELOAD_TIMEOUT_MS : WARM_TIMEOUT_MS;
+
+	while (!trial->warm.bare ||
+	       ((trial->warm.modules | trial->warm.unfit) & always) != always) {
+		if (poll(&event, 1, wait_ms) <= 0 ||
+		    frame_recv(trial->link, &trial->frame, trial->fds, FRAME_TO_SUPERVISOR) != 1 ||
+		    trial->frame.type != FRAME_WARM)
+			return;
+		trial->warm = trial->frame.warm;
+	}
+}
+
+static void print_modules(const struct warm_settings *warm, uint32_t modules, const char *before,
+			  const char *after)
+{
+	char names[WARM_LIST_BYTES];
+
+	if (!modules)
+		return;
+	warm_modules_list(&warm->modules, modules, names);
+	printf("%s%s%s\n", before, names, after);
+}
+
+static void print_warm(const struct trial *trial, const struct warm_settings *warm)
+{
+	uint32_t always = warm->modules.always, loaded = trial->warm.modules;
+
+	if (!warm->on) {
+		printf("note   warm: MCP_EXEC_WARM is 0, so each program starts an interpreter of "
+		       "its own\n");
+		return;
+	}
+	if (trial->warm.bare)
+		printf("ok     warm: programs start as copies of an interpreter that waits\n");
+	else
+		printf("note   warm: no interpreter could be made to wait, so each program starts "
+		       "one of its own; the log says why\n");
+	print_modules(warm, always & loaded, "ok     warm: another one has loaded ", "");
+	print_modules(warm, always & ~loaded, "note   warm: not loaded ahead: ",
+		      ": an import fails, prints, or leaves more behind than modules");
+}
+
+static int report(struct trial *trial, const struct limits *limits,
+		  const struct warm_settings *warm, bool strict)
+{
+	const struct frame_done done = trial->frame.done;
 	int code;
 
 	print_output(trial->fds[0]);
-	print_layers(trial->frame.done.layers);
-	print_noting(trial->frame.done.flags & FRAME_NOTING);
+	print_layers(done.layers);
+	print_noting(done.flags & FRAME_NOTING);
 	print_limits(limits);
-	code = verdict(&trial->frame.done, strict);
+	if (warm->on)
+		await_warm(trial, warm);
+	print_warm(trial, warm);
+	code = verdict(&done, strict);
 	for (int i = 0; i < FRAME_FDS; i++)
 		cleanup_fd(&trial->fds[i]);
 	return code;
@@ -222,7 +281,7 @@ int check_sandbox(const struct inside *inside, const struct warm_settings *warm,
 	else if (trial.frame.type == FRAME_FAIL)
 		code = check_refuse(trial.frame.fail.stage, trial.frame.fail.error, inside->python);
 	else
-		code = report(&trial, &inside->limits, strict);
+		code = report(&trial, &inside->limits, warm, strict);
 	stop(&trial);
 	return code;
 }
@@ -240,20 +299,4 @@ void check_interpreter(const struct interpreter *interpreter)
 		       interpreter->left_out[i].why);
 	for (size_t i = 0; i < interpreter->view.n; i++)
 		printf("note   programs see %s, read-only\n", interpreter->view.paths[i].target);
-}
-
-void check_warm(const struct warm_settings *warm)
-{
-	char names[WARM_LIST_BYTES];
-
-	if (!warm->on) {
-		printf("note   warm: MCP_EXEC_WARM is 0, so each program starts an interpreter of "
-		       "its own\n");
-		return;
-	}
-	printf("ok     warm: programs start as copies of an interpreter that waits\n");
-	if (warm->modules.always == 0)
-		return;
-	warm_modules_list(&warm->modules, warm->modules.always, names);
-	printf("note   warm: another one has loaded %s\n", names);
 }

@@ -13,9 +13,6 @@
 /* Prints which interpreter was taken, which candidates were not and why, and what of it programs see. */
 void check_interpreter(const struct interpreter *interpreter);
 
-/* Prints whether programs start warm, and what is loaded for them. */
-void check_warm(const struct warm_settings *warm);
-
 /* Builds a sandbox by a worker of its own, runs a program in it, and prints every layer, every limit and how it is
  * enforced. version is PY_VERSION_HEX >> 8, warm which interpreters wait. Returns the exit code: 0 all required walls stand; 69 runs are refused;
  * with strict, 1 when something is weaker than it could be. */

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,6 +27,7 @@
 #include "common/limits.h"
 #include "common/stage.h"
 #include "policy/rlimits.h"
+#include "worker/child.h"
 #include "worker/gate/plan.h"
 #include "worker/inside.h"
 #include "worker/report.h"
@@ -78,21 +80,31 @@ static int arrange_pristine(const struct inside *inside, const int fds[GIVE_ALL_
 	return rlimits_apply_pristine(&inside->limits);
 }
 
-/* The child that becomes the program: pid 2, leader of its session, default signals, three descriptors. */
-static _Noreturn void become_program(const struct inside *inside, int sock, int fds[GIVE_ALL_FDS],
-				     const sigset_t *mask)
+struct beginning {
+	const struct inside *inside;
+	int sock;
+	const int *fds; /* GIVE_ALL_FDS of them */
+	const sigset_t *mask;
+};
+
+/* The child that becomes the program: pid 2, leader of its session, default signals, three descriptors. Its memory is
+ * init's until exec, and it changes none that init uses. */
+static int become_program(void *ctx)
 {
+	const struct beginning *begin = ctx;
+	const struct inside *inside = begin->inside;
 	char *argv[] = {(char *)(uintptr_t)inside->python, (char *)(uintptr_t)PROGRAM, NULL};
-	bool pristine = fds[GIVE_CONTROL] >= 0;
+	bool pristine = begin->fds[GIVE_CONTROL] >= 0;
+	int sock = lift(begin->sock);
+	int fds[GIVE_ALL_FDS];
 	int r;
 
-	sock = lift(sock);
 	for (int i = 0; i < GIVE_ALL_FDS; i++)
-		fds[i] = lift(fds[i]);
+		fds[i] = lift(begin->fds[i]);
 	if (chdir(SANDBOX_HOME) || dup2(fds[GIVE_STDIN], 0) < 0 || dup2(fds[GIVE_STDOUT], 1) < 0 ||
 	    dup2(fds[GIVE_STDERR], 2) < 0)
 		report_failure(sock, STAGE_EXEC, errno);
-	sigprocmask(SIG_SETMASK, mask, NULL);
+	sigprocmask(SIG_SETMASK, begin->mask, NULL);
 	setsid();
 	r = pristine ? arrange_pristine(inside, fds) : rlimits_apply_program(&inside->limits);
 	report_step(sock, STAGE_LIMITS, r);
@@ -103,12 +115,13 @@ static _Noreturn void become_program(const struct inside *inside, int sock, int 
 static pid_t start(const struct inside *inside, int sock, int fds[GIVE_ALL_FDS],
 		   const sigset_t *mask)
 {
+	struct beginning begin = {.inside = inside, .sock = sock, .fds = fds, .mask = mask};
 	pid_t pid;
 
 	report_step(sock, STAGE_PROGRAM, write_program(fds[GIVE_PROGRAM]));
-	pid = fork();
-	if (pid == 0)
-		become_program(inside, sock, fds, mask);
+	/* From here on the program may have had effects. */
+	report_step(sock, STAGE_PROGRAM, report_taken(sock));
+	pid = child_make(become_program, &begin, CLONE_VFORK);
 	if (pid < 0)
 		report_failure(sock, STAGE_EXEC, errno);
 	for (int i = 0; i < GIVE_ALL_FDS; i++)

@@ -27,6 +27,7 @@
 #include "common/signals.h"
 #include "common/stage.h"
 #include "policy/namespaces.h"
+#include "worker/child.h"
 #include "worker/gate_image.h"
 #include "worker/init.h"
 #include "worker/lockdown.h"
@@ -107,17 +108,18 @@ static void make_view(const struct inside *inside, const struct purpose *purpose
 {
 	int proc;
 
-	report_step(sock, STAGE_ROOT, view_root());
+	report_step(sock, STAGE_ROOT, view_root(inside->limits.tmp_bytes));
 	report_step(sock, STAGE_PIVOT, view_pivot());
-	report_step(sock, STAGE_WORKSPACE, view_workspace(inside->limits.tmp_bytes));
+	report_step(sock, STAGE_WORKSPACE, view_workspace());
 	*layers |= LAYER_TMPFS;
-	report_step(sock, STAGE_SYSTEM, view_system(&inside->view));
 	report_step(sock, STAGE_DEVICES, view_devices());
+	report_step(sock, STAGE_SYSTEM, view_system(&inside->view));
 	report_step(sock, STAGE_PROC, proc = view_proc());
 	*layers |= proc ? LAYER_PROC : 0;
 	report_step(sock, STAGE_OLD_ROOT, view_leave_old());
 	if (purpose->pristine)
-		report_step(sock, STAGE_WORKSPACE, view_add(GATE_PATH, gate_image, gate_image_size()));
+		report_step(sock, STAGE_WORKSPACE,
+			    view_add(GATE_PATH, gate_image, gate_image_size()));
 	report_step(sock, STAGE_READ_ONLY, view_seal(purpose->pristine));
 	*layers |= LAYER_READ_ONLY;
 }
@@ -133,9 +135,18 @@ static void say_spawned(const struct purpose *purpose, int sock)
 	report_step(sock, STAGE_INIT, report_spawned(sock, entered ? namespaces : NULL));
 }
 
-static _Noreturn void become_init(const struct inside *inside, const struct purpose *purpose,
-				  int sock)
+struct beginning {
+	const struct inside *inside;
+	const struct purpose *purpose;
+	int sock;
+};
+
+static int become_init(void *ctx)
 {
+	const struct beginning *begin = ctx;
+	const struct inside *inside = begin->inside;
+	const struct purpose *purpose = begin->purpose;
+	int sock = begin->sock;
 	uint32_t layers = namespaces_layers();
 	int listener = -1;
 
@@ -154,6 +165,7 @@ static _Noreturn void become_init(const struct inside *inside, const struct purp
 
 void inside_main(const struct inside *inside, const struct purpose *purpose, int sock)
 {
+	struct beginning begin = {.inside = inside, .purpose = purpose, .sock = sock};
 	pid_t init;
 	uid_t uid;
 	gid_t gid;
@@ -170,9 +182,8 @@ void inside_main(const struct inside *inside, const struct purpose *purpose, int
 	report_step(sock, STAGE_OOM_SCORE, offer_to_oom_killer());
 	report_step(sock, STAGE_CORE_FILTER, keep_out_of_core_files());
 	report_step(sock, STAGE_NAMESPACES, namespaces_enter_rest());
-	init = make_sibling();
-	if (init == 0)
-		become_init(inside, purpose, sock);
+	/* Init takes over our memory. */
+	init = child_make(become_init, &begin, CLONE_PARENT);
 	report_step(sock, STAGE_FORK, init < 0 ? -errno : 0);
 	_exit(0);
 }

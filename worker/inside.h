@@ -14,15 +14,17 @@ struct inside {
 	struct view_plan view;
 	struct sock_fprog filter; /* compiled, see policy/filter.h */
 	struct sock_fprog noting; /* the same table, noting; empty where the kernel cannot */
-	struct sock_fprog pristine; /* of a pristine interpreter, see policy/confine.h; empty without one */
+	struct sock_fprog
+		pristine; /* of a pristine interpreter, see policy/confine.h; empty without one */
 	char **environment;
 	const char *python; /* absolute path of the interpreter as it is to be started */
 };
 
 /* What one sandbox is for. */
 struct purpose {
-	bool pristine;	  /* for a pristine interpreter, which will make copies of itself, and not for a run */
-	const int *above; /* NULL; or the namespaces of the one (NAMESPACES of them) whose copy will come into this sandbox:
+	bool pristine; /* for a pristine interpreter, which will make copies of itself, and not for a run */
+	const int *
+		above; /* NULL; or the namespaces of the one (NAMESPACES of them) whose copy will come into this sandbox:
 			   * it is built below them, for only its parent may enter a user namespace without a capability */
 };
 

@@ -41,6 +41,16 @@ static int grant_cpus(uint32_t wanted)
 	return sched_setaffinity(0, sizeof(granted), &granted) ? -errno : 0;
 }
 
+/* A copy takes those of its sandbox's init: so the end of the program wakes nobody on another CPU. */
+static int take_cpus_of_init(void)
+{
+	cpu_set_t granted;
+
+	if (sched_getaffinity(1, sizeof(granted), &granted))
+		return -errno;
+	return sched_setaffinity(0, sizeof(granted), &granted) ? -errno : 0;
+}
+
 /* Refused calls are noted where that can be had, and always refused. Sets the noting filter's listener, or -1. */
 static int apply_filter(const struct inside *inside, int *listener)
 {
@@ -54,13 +64,14 @@ uint32_t lockdown_layers(void)
 	       LAYER_NO_NEW_PRIVS | LAYER_SECCOMP;
 }
 
-int lockdown_apply(const struct inside *inside, bool dumpable, int sock, uint32_t *layers)
+int lockdown_apply(const struct inside *inside, bool copy, int sock, uint32_t *layers)
 {
 	int landlock, listener;
 
 	report_step(sock, STAGE_LANDLOCK, landlock = landlock_apply(&inside->view));
 	*layers |= landlock ? LAYER_LANDLOCK : 0;
-	report_step(sock, STAGE_AFFINITY, grant_cpus(inside->limits.cpus));
+	report_step(sock, STAGE_AFFINITY,
+		    copy ? take_cpus_of_init() : grant_cpus(inside->limits.cpus));
 	*layers |= LAYER_AFFINITY;
 	report_step(sock, STAGE_LIMITS, rlimits_apply(&inside->limits));
 	*layers |= LAYER_RLIMITS;
@@ -68,8 +79,7 @@ int lockdown_apply(const struct inside *inside, bool dumpable, int sock, uint32_
 	*layers |= LAYER_CAPABILITIES;
 	report_step(sock, STAGE_NO_NEW_PRIVS, privilege_no_new_privs());
 	*layers |= LAYER_NO_NEW_PRIVS;
-	report_step(sock, STAGE_INIT,
-		    dumpable ? privilege_dumpable() : privilege_undumpable());
+	report_step(sock, STAGE_INIT, copy ? privilege_dumpable() : privilege_undumpable());
 	report_step(sock, STAGE_SECCOMP, apply_filter(inside, &listener));
 	*layers |= LAYER_SECCOMP;
 	return listener;

@@ -11,10 +11,10 @@
 #include "worker/inside.h"
 
 /* Puts the calling process under Landlock, the granted CPUs, rlimits, no capability, no_new_privs and the filter, in an
- * order in which each still works. dumpable says whether its own kind may look at it: not init, which is a copy of the
- * worker. A step that fails is reported on sock, and ends the process. Adds to layers what holds. Returns the listener
+ * order in which each still works. A copy of a pristine interpreter gets the CPUs that init has, and its own kind may look
+ * at it; not at init, which has the worker's memory. A step that fails is reported on sock, and ends the process. Adds to layers what holds. Returns the listener
  * of the filter, or -1. */
-int lockdown_apply(const struct inside *inside, bool dumpable, int sock, uint32_t *layers);
+int lockdown_apply(const struct inside *inside, bool copy, int sock, uint32_t *layers);
 
 /* What lockdown_apply adds to layers, when all of it holds. */
 uint32_t lockdown_layers(void);

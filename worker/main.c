@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -35,6 +36,7 @@
 #define LINK_FD 3
 #define EXIT_REFUSED 69
 #define EXIT_UNWRITTEN 70
+#define KEPT_BYTES (16 << 20)
 
 /* What the worker gives up itself: it leaves no core, cannot be read by its own user's other processes, and gains
  * nothing from a setuid file. RLIMIT_CORE stays: from 0 no run could get the 1 it needs, see policy/rlimits.c. */
@@ -148,7 +150,8 @@ static int serve(const struct options *options, const struct interpreter *interp
 	if (reason != INTERPRETER_OK)
 		return refuse(STAGE_INTERPRETER, (int)reason);
 	r = prepare(options, interpreter, &inside, &stage);
-	r = r < 0 ? refuse(stage, -r) : worker_serve(LINK_FD, &inside, &options->warm, interpreter->version);
+	r = r < 0 ? refuse(stage, -r)
+		  : worker_serve(LINK_FD, &inside, &options->warm, interpreter->version);
 	release(&inside);
 	return r;
 }
@@ -165,7 +168,6 @@ static int check(const struct options *options, const struct interpreter *interp
 		return check_refuse(STAGE_FORK, interpreter->error, options->python);
 	if (reason != INTERPRETER_OK)
 		return check_refuse(STAGE_INTERPRETER, (int)reason, options->python);
-	check_warm(&options->warm);
 	r = prepare(options, interpreter, &inside, &stage);
 	r = r < 0 ? check_refuse(stage, -r, options->python)
 		  : check_sandbox(&inside, &options->warm, interpreter->version, options->strict);
@@ -222,6 +224,9 @@ int main(int argc, char **argv)
 			  LOG_ERRNO("error", r));
 		return EXIT_REFUSED;
 	}
+	/* What each run needs again is kept, and not asked of the kernel each time; malloc touches only what is used. */
+	mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
+	mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
 	limit_cpus(&options.limits);
 	/* Before the interpreter, which is the user's own and not ours. */
 	if ((r = confine_worker()) < 0)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "common/clock.h"
@@ -12,17 +13,30 @@
 #include "worker/pool_lines.h"
 #include "worker/watch.h"
 
+/* As many as three parked places, four interpreters and a run have, and some. */
+#define FILES 128
 /* What a copy takes to come in: milliseconds. One that takes longer is not worth waiting for, and its interpreter is
  * stopped, or worse. */
 #define ENTER_US UINT64_C(1000000)
 /* How long a program waits for a warm place that is being made. */
 #define PATIENCE_US UINT64_C(500000)
 
+/* What waits must not take the descriptors that a run needs. */
+static bool has_few_files(void)
+{
+	struct rlimit limit;
+
+	return !getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < FILES;
+}
+
 void pool_init(struct pool *pool, const struct inside *inside, const struct warm_settings *settings)
 {
-	*pool = (struct pool){.inside = inside,
-			      .settings = settings,
-			      .off = !settings->on || !inside->pristine.filter};
+	bool wanted = settings->on && inside->pristine.filter;
+
+	*pool = (struct pool){
+		.inside = inside, .settings = settings, .off = !wanted || has_few_files()};
+	if (wanted && pool->off)
+		log_event(LOG_WARN, "warm.off", LOG_STATIC("why", "few files may be open"));
 }
 
 /* For the log. */
@@ -100,12 +114,6 @@ static void discard_old(struct pool *pool)
 	}
 }
 
-/* Whether a program that comes now would find a warm place. */
-static bool is_warm(const struct pool *pool)
-{
-	return serving(pool, PLACE_BARE) && pool->parked[PLACE_BARE];
-}
-
 void pool_fill(struct pool *pool, bool idle, uint64_t now_us)
 {
 	if (!pool->off)
@@ -117,7 +125,7 @@ void pool_fill(struct pool *pool, bool idle, uint64_t now_us)
 		if (pristine && !pool->parked[kind])
 			build(pool, (enum place_kind)kind, pristine);
 	}
-	if (!pool->parked[PLACE_COLD] && !pool->cold_failed && !is_warm(pool))
+	if (!pool->parked[PLACE_COLD] && !pool->cold_failed)
 		build(pool, PLACE_COLD, NULL);
 }
 
@@ -323,6 +331,7 @@ bool pool_warm(struct pool *pool, struct frame_warm *warm)
 
 	*warm = (struct frame_warm){.bare = serving(pool, PLACE_BARE) ? 1 : 0,
 				    .modules = loaded ? loaded->modules : 0,
+				    .unfit = pool->unfit,
 				    .started = pool->started,
 				    .failed = pool->failed};
 	news = memcmp(warm, &pool->said, sizeof(*warm)) != 0;

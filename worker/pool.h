@@ -4,9 +4,8 @@
  *   cold     init starts `python3 main.py`;
  *   bare     a copy of an interpreter that has just started waits for the program;
  *   loaded   the same, of one that has modules loaded: those that programs used lately, and those the operator named.
- * One place of each warm kind is kept ready, and a cold one only where there is no warm one. A program goes by what it
- * seems to import: a wrong guess costs time and nothing else. Whatever goes wrong with a warm place, there is the cold
- * one, which needs nothing but the worker.
+ * One place of each kind is kept ready. A program goes by what it seems to import: a wrong guess costs time and nothing
+ * else. Whatever goes wrong with a warm place, there is the cold one, which needs nothing but the worker.
  *
  * The interpreters are replaced now and then, as all copies of one share hash seed and address layout; and when other
  * modules are used, or none for a while. Those that failed are tried again after a pause that doubles; modules that
@@ -33,7 +32,8 @@ struct place {
 	struct sandbox sandbox;
 	struct pristine *below; /* NULL, or whose copy it has */
 	uint64_t since_us;
-	uint64_t inherited_bytes; /* of memory, which loaded modules take and no program asked for */
+	uint64_t
+		inherited_bytes; /* of memory, which loaded modules take and no program asked for */
 };
 
 /* Parked, running and dying at a time; and interpreters that serve, come and go. */
@@ -55,13 +55,13 @@ struct pool {
 	struct place *places[POOL_PLACES];	    /* all there are */
 	struct pristine *pristines[POOL_PRISTINES]; /* all there are */
 	struct place *parked[PLACE_KINDS];
-	struct line lines[PLACE_KINDS];		 /* of the warm kinds */
-	uint64_t used_us[WARM_MODULES_MAX];	 /* when a program last used it; 0: never */
-	uint32_t unfit;				 /* modules that cannot be loaded ahead */
-	bool off;				 /* no warm place */
+	struct line lines[PLACE_KINDS];	    /* of the warm kinds */
+	uint64_t used_us[WARM_MODULES_MAX]; /* when a program last used it; 0: never */
+	uint32_t unfit;			    /* modules that cannot be loaded ahead */
+	bool off;			    /* no warm place */
 	bool cold_failed; /* the last cold place: none is built before there is a program to try for */
-	uint32_t started, failed;		 /* interpreters, ever */
-	struct frame_warm said;			 /* what is warm, as it was last asked for */
+	uint32_t started, failed; /* interpreters, ever */
+	struct frame_warm said;	  /* what is warm, as it was last asked for */
 };
 
 /* settings and inside must outlive it. Nothing is started yet. */

@@ -98,8 +98,8 @@ static int give(struct pristine *pristine)
 				 make_plan(pristine)};
 	int r = 0;
 
-	fds[GIVE_STDERR] = fds[GIVE_STDOUT] < 0 ? -EMFILE
-						: fcntl(fds[GIVE_STDOUT], F_DUPFD_CLOEXEC, 0);
+	fds[GIVE_STDERR] =
+		fds[GIVE_STDOUT] < 0 ? -EMFILE : fcntl(fds[GIVE_STDOUT], F_DUPFD_CLOEXEC, 0);
 	for (int i = 0; i < GIVE_ALL_FDS && r == 0; i++)
 		r = fds[i] < 0 ? fds[i] : 0;
 	if (r == 0)

@@ -31,14 +31,14 @@ enum pristine_state {
 struct pristine {
 	enum pristine_state state;
 	struct sandbox sandbox;
-	int control;	   /* our end; -1 when there is none */
-	int output;	   /* what it prints, or -1 */
+	int control; /* our end; -1 when there is none */
+	int output;  /* what it prints, or -1 */
 	const struct inside *inside;
 	const struct warm_modules *table;
 	uint32_t modules; /* bits of what it is to load, and when it serves, of what it has */
 	uint32_t missing; /* bits of what could not be loaded */
-	bool printed;	  /* it printed before it served: a program would have, too, and a copy cannot */
-	bool served;	  /* it came so far */
+	bool printed; /* it printed before it served: a program would have, too, and a copy cannot */
+	bool served;  /* it came so far */
 	uint64_t since_us;
 	uint32_t copies;    /* it was asked for */
 	unsigned int users; /* sandboxes that lie below it: counted by who makes them */

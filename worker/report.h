@@ -18,11 +18,12 @@
 #include "policy/namespaces.h"
 
 enum report_kind {
-	REPORT_SPAWNED = 1, /* from pid 1 itself, with all its namespaces when a copy is to enter them */
-	REPORT_READY,  /* layers, maybe a listener: every wall stands, the sender waits for orders */
+	REPORT_SPAWNED =
+		1,    /* from pid 1 itself, with all its namespaces when a copy is to enter them */
+	REPORT_READY, /* layers, maybe a listener: every wall stands, the sender waits for orders */
 	REPORT_FAILED, /* stage, error: a step failed, nothing was run */
 	REPORT_ENDED, /* status, …: the main program ended; init exits, and everything else is killed */
-	REPORT_TAKEN, /* a copy has its program, and will run it */
+	REPORT_TAKEN,  /* the program is there, and will be run */
 	REPORT_SERVING /* a pristine interpreter waits for sandboxes to enter; loaded */
 };
 
@@ -40,7 +41,7 @@ struct report {
 
 /* What a report brings beside itself. */
 struct report_beside {
-	pid_t sender;	   /* as the receiver sees it, when it asked for senders */
+	pid_t sender;	     /* as the receiver sees it, when it asked for senders */
 	int fds[NAMESPACES]; /* SPAWNED: the namespaces; READY: a listener; -1 where there is none */
 };
 

@@ -16,6 +16,8 @@
 
 /* A copy that is well takes its program in well under a millisecond. */
 #define TAKE_US UINT64_C(1000000)
+/* Beyond, something ends them on purpose. */
+#define MAX_LOST 3
 
 void run_begin(struct run *run, uint64_t id, const struct frame_run *request, int fds[FRAME_FDS])
 {
@@ -69,8 +71,8 @@ int run_start(struct run *run, struct place *place, const struct limits *limits)
 
 	run->place = place;
 	r = give(run, limits);
-	/* A copy that is gone is told from our own wants, and that the run is lost is seen when it is reaped. */
-	if (r < 0 && (r != -EPIPE || place->kind == PLACE_COLD)) {
+	/* Who is gone is told from our own wants, and that the run is lost is seen when all are reaped. */
+	if (r < 0 && r != -EPIPE) {
 		give_up_capture(run, r);
 		return r;
 	}
@@ -140,13 +142,13 @@ int run_tick(struct run *run, uint64_t now_us)
 bool run_is_lost(struct run *run)
 {
 	if (!run->place || run->killed & FRAME_CANCELLED || !run->started || run->capture_error ||
-	    sandbox_taken(&run->place->sandbox) == 0)
+	    run->lost >= MAX_LOST || sandbox_taken(&run->place->sandbox) == 0)
 		return false;
 	watch_clear(&run->watch);
 	capture_clear(&run->capture);
 	lseek(run->stdin_blob, 0, SEEK_SET);
 	run->place = NULL;
-	run->again = true;
+	run->lost++;
 	run->started = false;
 	run->killed = 0;
 	return true;

@@ -1,7 +1,7 @@
 /* run - one run of a program, from its RUN frame to its DONE or FAIL: the place it has, its pipes, its clock.
  *
  * The worker's loop owns one and drives it; everything that ends a run (the program, the deadline, a CANCEL, the memory
- * watch) only kills the sandbox, and the answer is made in one place when the sandbox is REAPED. A copy that was lost
+ * watch) only kills the sandbox, and the answer is made in one place when the sandbox is REAPED. A place that was lost
  * before it took the program has run nothing of it: such a run begins again, elsewhere.
  */
 #ifndef WORKER_RUN_H
@@ -21,11 +21,12 @@ struct run {
 	int program; /* blobs */
 	int stdin_blob;
 	struct place *place; /* NULL while it waits for one */
-	bool again;	     /* a copy was lost: it is to be started cold */
+	unsigned int
+		lost; /* how many places were, before they took the program: the next one is cold */
 	bool started;
-	bool looked;	     /* whether a copy has taken the program */
-	uint32_t killed; /* enum frame_flag: why we killed it, 0 when we did not */
-	uint64_t since_us;   /* it came */
+	bool looked;	   /* whether a copy has taken the program */
+	uint32_t killed;   /* enum frame_flag: why we killed it, 0 when we did not */
+	uint64_t since_us; /* it came */
 	uint64_t started_us;
 	struct capture capture;
 	struct watch watch;
@@ -49,7 +50,7 @@ int run_tick(struct run *run, uint64_t now_us);
 /* Kills it for a reason (FRAME_CANCELLED, …). Before it has a place, it only remembers. */
 void run_kill(struct run *run, enum frame_flag reason);
 
-/* Says, when its sandbox is REAPED, whether the program was never taken; then it is as before run_start, but for again,
+/* Says, when its sandbox is REAPED, whether the program was never taken; then it is as before run_start, but for lost,
  * and has no place. */
 bool run_is_lost(struct run *run);
 

@@ -137,6 +137,8 @@ static void handle(struct sandbox *sandbox, const struct report *report,
 		begin_end(sandbox);
 		break;
 	case REPORT_TAKEN:
+		sandbox->taken = true;
+		break;
 	case REPORT_SERVING:
 		break;
 	}
@@ -255,6 +257,13 @@ int sandbox_give(struct sandbox *sandbox, const int *fds, size_t nfds)
 	return r;
 }
 
+/* Init ended without a word, and without having said that it has the program. */
+static bool was_lost(const struct sandbox *sandbox)
+{
+	return sandbox->state == SANDBOX_REAPED && !sandbox->taken && !sandbox->ended &&
+	       sandbox->failed_stage == STAGE_INIT;
+}
+
 /* A copy says so before it begins (REPORT_TAKEN), or that it could not write its program down, and nobody reads it before
  * it is asked for here. Whether the order was received would not do: one that has a signal to die of may have received
  * it. */
@@ -264,7 +273,7 @@ int sandbox_taken(const struct sandbox *sandbox)
 	ssize_t n = 0;
 
 	if (!sandbox->by_copy)
-		return 0;
+		return was_lost(sandbox) ? -ECONNRESET : 0;
 	if (sandbox->gate >= 0)
 		n = recv(sandbox->gate, &report, sizeof(report), MSG_DONTWAIT | MSG_PEEK);
 	if (n == sizeof(report) && report.kind == REPORT_TAKEN)

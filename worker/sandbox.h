@@ -33,16 +33,17 @@ enum sandbox_state {
 
 struct sandbox {
 	enum sandbox_state state;
-	bool by_copy;  /* a copy of a pristine interpreter is to come in */
-	int sock;      /* our end; -1 once it is closed */
-	int gate;      /* our end of the copy's socket, or -1 */
+	bool by_copy;		    /* a copy of a pristine interpreter is to come in */
+	int sock;		    /* our end; -1 once it is closed */
+	int gate;		    /* our end of the copy's socket, or -1 */
 	int namespaces[NAMESPACES]; /* for who is to enter, or -1 */
-	pid_t builder; /* 0 once it was waited for */
-	pid_t init;    /* 0 until it is known */
-	uint32_t layers;      /* of init; 0 until it is ready */
-	uint32_t copy_layers; /* of the copy; 0 until it is ready */
-	uint32_t failed_stage; /* STAGE_NONE, or what failed first */
+	pid_t builder;		    /* 0 once it was waited for */
+	pid_t init;		    /* 0 until it is known */
+	uint32_t layers;	    /* of init; 0 until it is ready */
+	uint32_t copy_layers;	    /* of the copy; 0 until it is ready */
+	uint32_t failed_stage;	    /* STAGE_NONE, or what failed first */
 	int failed_error;
+	bool taken;	     /* init has the program, and will run it */
 	bool ended;	     /* report holds REPORT_ENDED */
 	struct rusage usage; /* when it is REAPED: of init and everything that was in it */
 	struct report report;

@@ -30,10 +30,13 @@ int watch_init(struct watch *watch, const struct limits *limits, pid_t init, uin
 	*watch = (struct watch){.limits = *limits,
 				.init = init,
 				.next_us = now_us + MIN_INTERVAL_US,
-				.now = calloc(1, sizeof(*watch->now)),
-				.before = calloc(1, sizeof(*watch->before))};
-	if (watch->now && watch->before)
+				.now = malloc(sizeof(*watch->now)),
+				.before = malloc(sizeof(*watch->before))};
+	/* They are large, and only what is looked at of them is touched. */
+	if (watch->now && watch->before) {
+		watch->now->n = watch->before->n = 0;
 		return 0;
+	}
 	watch_clear(watch);
 	return -ENOMEM;
 }

@@ -35,7 +35,13 @@
 /* How often a run that waits looks whether it has waited long enough. */
 #define LOOK_MS 20
 
-enum { AT_LINK, AT_SIGNAL, AT_CAPTURE, AT_POOL = AT_CAPTURE + CAPTURE_STREAMS, POLLS = AT_POOL + POOL_POLLS };
+enum {
+	AT_LINK,
+	AT_SIGNAL,
+	AT_CAPTURE,
+	AT_POOL = AT_CAPTURE + CAPTURE_STREAMS,
+	POLLS = AT_POOL + POOL_POLLS
+};
 
 struct worker {
 	int link;
@@ -161,7 +167,8 @@ static void find_place(struct worker *worker)
 		answer(worker, NULL);
 		return;
 	}
-	place = pool_take(&worker->pool, run->request.uses, run->again, run->since_us, clock_us());
+	place = pool_take(&worker->pool, run->request.uses, run->lost > 0, run->since_us,
+			  clock_us());
 	if (!place)
 		return;
 	if (is_complete(sandbox_layers(&place->sandbox))) {
@@ -195,7 +202,7 @@ static void go_on(struct worker *worker)
 		on_trial(worker, &trial->sandbox);
 	if (run->place && run->place->sandbox.state == SANDBOX_REAPED)
 		on_reaped(worker);
-	if (run->id && !run->place && !worker->done)
+	if (run->id && !run->place && worker->announced && !worker->done)
 		find_place(worker);
 	busy = run->id != 0;
 	if (worker->announced && !worker->done &&
@@ -212,7 +219,8 @@ static void on_run(struct worker *worker, const struct frame *frame, int fds[FRA
 		return;
 	}
 	run_begin(&worker->run, frame->id, &frame->run, fds);
-	find_place(worker);
+	if (worker->announced)
+		find_place(worker);
 	pool_note_use(&worker->pool, frame->run.uses, worker->run.since_us);
 }
 
@@ -249,6 +257,27 @@ static void on_signal(struct worker *worker)
 		pool_reaped(&worker->pool, pid, &usage);
 }
 
+/* poll(2) takes no more entries than this process may have descriptors, so those without one are left out. Returns as
+ * poll does. */
+static int poll_used(struct pollfd polls[POLLS], int wait_ms)
+{
+	struct pollfd used[POLLS];
+	size_t places[POLLS], n = 0;
+	int r;
+
+	for (size_t i = 0; i < POLLS; i++) {
+		polls[i].revents = 0;
+		if (polls[i].fd < 0)
+			continue;
+		places[n] = i;
+		used[n++] = polls[i];
+	}
+	r = poll(used, n, wait_ms);
+	for (size_t i = 0; r > 0 && i < n; i++)
+		polls[places[i]].revents = used[i].revents;
+	return r;
+}
+
 static void fill_polls(const struct worker *worker, struct pollfd polls[POLLS])
 {
 	polls[AT_LINK] = (struct pollfd){.fd = worker->link, .events = POLLIN};
@@ -276,7 +305,12 @@ static void turn(struct worker *worker)
 	int n;
 
 	fill_polls(worker, polls);
-	n = poll(polls, POLLS, wait_ms);
+	n = poll_used(polls, wait_ms);
+	if (n < 0 && errno != EINTR) {
+		log_event(LOG_ERROR, "worker.broken", LOG_ERRNO("error", errno));
+		leave(worker, 1);
+		return;
+	}
 	if (n > 0 && worker->run.started && !worker->run.capture_error)
 		run_capture(&worker->run, polls + AT_CAPTURE);
 	if (n > 0)

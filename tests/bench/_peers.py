@@ -15,6 +15,8 @@ BUILD = os.path.realpath(os.environ.get("MCP_EXEC_BUILD") or os.path.join(ROOT, 
 PYTHON = "/usr/bin/python3" if os.access("/usr/bin/python3", os.X_OK) else sys.executable
 META = "io.github.mcp-exec/run"
 END_S = 10
+# What a client takes at once, as Node does; Python's own 8 KiB would be what a long answer waits for.
+READ_BYTES = 1 << 16
 # Calls until a server must be warm, and how long it may prepare itself after each.
 WARM_UP_CALLS = 20
 WARM_UP_PAUSE_S = 0.5
@@ -44,8 +46,8 @@ class Peer:
     """A process that we talk to by lines."""
 
     def __init__(self, argv, env=None, stderr=subprocess.DEVNULL, cwd=None):
-        self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, env=env,
-                                        cwd=cwd)
+        self.process = subprocess.Popen(argv, READ_BYTES, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr,
+                                        env=env, cwd=cwd)
 
     def __enter__(self):
         return self

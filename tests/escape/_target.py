@@ -19,8 +19,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import warm  # noqa: E402
-from mcp import BINARY, Server, Timeout, descendants, unique  # noqa: E402
-
+from mcp import BINARY, Server, descendants, unique  # noqa: E402
 from web import HttpServer, SseServer  # noqa: E402
 
 OFFERS = ("exec", "raw", "second", "host", "environment", "start", "processes")
@@ -38,19 +37,26 @@ def structured(result):
 
 
 class Stdio:
-    """The server as a child, over its pipes. command: what starts it instead of the binary, perhaps elsewhere.
+    """The server as a child, over its pipes. command: what starts it instead of the binary, perhaps elsewhere. warm:
+    the setting with which it starts programs, or None for its own."""
 
-    Where we may say so, programs are started warm, as copies of an interpreter that waits."""
+    name, starts = "stdio", Server
 
-    name, start = "stdio", warm.WARM
-
-    def __init__(self, command=None, offers=OFFERS):
-        self.command, self.offers = command, frozenset(offers)
-        self._servers, self._proc = {}, None
+    def __init__(self, command=None, offers=OFFERS, warm=None):
+        self.command, self.offers, self.warm = command, frozenset(offers), warm
+        self._servers, self._proc, self._seen = {}, None, []
 
     def instance(self, env=None, **more):
         """Another server, for `with`."""
-        return Server(env=env, command=self.command, **more)
+        own = {} if self.warm is None else {"MCP_EXEC_WARM": self.warm}
+        if self.command:
+            more["command"] = self.command
+        return self.starts(env=dict(own, **env or {}), **more)
+
+    def seen(self):
+        """How the programs of call() were started since this was asked before."""
+        seen, self._seen = self._seen, []
+        return seen
 
     def server(self, env=None):
         """The server with these variables; a new one when a case has ended it."""
@@ -58,19 +64,9 @@ class Stdio:
         if key in self._servers and self._servers[key].process.poll() is not None:
             self._servers.pop(key).__exit__()
         if key not in self._servers:
-            self._servers[key] = self.instance(dict({"MCP_EXEC_WARM": "0"} if self.start == warm.COLD else {},
-                                                    **env or {}))
+            self._servers[key] = self.instance(env)
             self._servers[key].initialize()
-            self._warm_up(self._servers[key])
         return self._servers[key]
-
-    def _warm_up(self, s):
-        if self.start == warm.WARM and "environment" in self.offers and warm.known() and \
-                not s.exec("pass").get("isError"):
-            try:
-                warm.warmed(s, timeout=10)
-            except Timeout as error:
-                raise Broken("no program was started warm: %s" % error)
 
     def lacks(self, needs):
         """What of this the target does not offer."""
@@ -81,18 +77,12 @@ class Stdio:
     def call(self, code, env=None, wait=20, **arguments):
         """Runs a program and returns the whole result of the tool."""
         s = self.server(env)
-        for _ in range(3):
-            response = s.answer(s.start_exec(code, **arguments), wait)
-            if "result" not in response:
-                raise Broken("the call gave %.300r" % response)
-            if self._is_as_wanted(response["result"]):
-                return response["result"]
-        raise Broken("the program was started cold, and not warm")
-
-    def _is_as_wanted(self, result):
-        if "environment" not in self.offers or not warm.known() or result.get("isError"):
-            return True
-        return (warm.start_of(result) == warm.COLD) == (self.start == warm.COLD)
+        response = s.answer(s.start_exec(code, **arguments), wait)
+        if "result" not in response:
+            raise Broken("the call gave %.300r" % response)
+        if "_meta" in response["result"] and warm.RUN_META in response["result"]["_meta"]:
+            self._seen.append(warm.start_of(response["result"]))
+        return response["result"]
 
     def exec(self, code, **more):
         """Runs a program and returns its structured result."""
@@ -130,22 +120,13 @@ class Stdio:
         self._servers = {}
 
 
-class Cold(Stdio):
-    """The same with programs that are started cold, by exec."""
-
-    name, start = "cold", warm.COLD
-
-
 class Http(Stdio):
     """The server at an address on loopback. A raw message is the body of a request."""
 
     name, starts, speaks = "http", HttpServer, "streamable"
 
-    def __init__(self):
-        super().__init__(None, set(OFFERS) - {"start"} | {"listens", self.speaks})
-
-    def instance(self, env=None, **more):
-        return self.starts(env=env, **more)
+    def __init__(self, warm=None):
+        super().__init__(None, set(OFFERS) - {"start"} | {"listens", self.speaks}, warm)
 
     def request(self, raw, timeout=20):
         s = self.server()
@@ -163,7 +144,7 @@ class Sse(Http):
         return s.recv(timeout) if reply.status == 202 else reply.json()
 
 
-TARGETS = {target.name: target for target in (Stdio, Cold, Http, Sse)}
+TARGETS = {target.name: target for target in (Stdio, Http, Sse)}
 
 
 def below(s):
@@ -172,5 +153,5 @@ def below(s):
 
 
 def at_rest(s):
-    """Whether nothing is below a server but its worker and what waits for programs."""
+    """Whether below a server there is its worker, and below that only what waits for the next programs."""
     return warm.Below(s.worker()).at_rest()

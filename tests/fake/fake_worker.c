@@ -142,7 +142,8 @@ static void send_warm(uint32_t bare, uint32_t modules, uint32_t started, uint32_
 	struct frame frame;
 
 	frame_init(&frame, FRAME_WARM, 0);
-	frame.warm = (struct frame_warm){bare, modules, started, failed};
+	frame.warm = (struct frame_warm){
+		.bare = bare, .modules = modules, .started = started, .failed = failed};
 	send_or_die(&frame, NULL);
 }
 

@@ -1,4 +1,4 @@
-"""A pristine interpreter with stub_enter.c: programs run in a copy of it, and by the same Python anew, in one directory."""
+"""A pristine interpreter with stub_enter.c, whose copies run programs; and the same Python anew, in the same place."""
 import array
 import os
 import shutil

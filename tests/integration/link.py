@@ -45,10 +45,11 @@ def unprivileged():
 
 
 @contextlib.contextmanager
-def worker(*args, python="/usr/bin/python3", before=(), **more):
-    """A worker that is ready, unless wait=False; when it is left, nothing of it may be there."""
+def worker(*args, python="/usr/bin/python3", before=(), warm="0", **more):
+    """A worker that is ready, unless wait=False; when it is left, nothing of it may be there. It has one sandbox, unless
+    warm is "1"."""
     with readable(WORKER) as path:
-        command = unprivileged() + list(before) + [path, "--python", python, *args]
+        command = unprivileged() + list(before) + [path, "--python", python, "--warm", warm, *args]
         with Worker(command[0], *command[1:], env={"PATH": "/usr/bin:/bin", "HOME": "/nonexistent"}, **more) as w:
             yield w
 
@@ -65,6 +66,11 @@ def sandbox_of(w):
     """Pid 1 of the sandbox there is, once it is ready."""
     return until(lambda: (lambda below: below[0] if len(below) == 1 else None)(
         [p for p in descendants(w.process.pid) if b"init" in comm(p)]), 5, "a sandbox")
+
+
+def sandbox_around(name):
+    """Pid 1 of the sandbox in which this program runs: another one may wait by now."""
+    return parent(named(name)[0])
 
 
 def comm(pid):
@@ -503,7 +509,7 @@ def test_a_stopped_worker_goes_on():
 def test_pid_1_killed_from_outside_fails_the_run():
     with worker() as w:
         name = sleeper(w)
-        os.kill(sandbox_of(w), signal.SIGKILL)
+        os.kill(sandbox_around(name), signal.SIGKILL)
         frame = w.recv(2)
         equal((frame.kind, frame.id, STAGES[frame.stage]), (FAIL, 1, "INIT"), str(frame.__dict__))
         equal(named(name), [])
@@ -522,7 +528,7 @@ def test_a_program_killed_from_outside_is_an_outcome():
 def test_a_stopped_pid_1_does_not_stop_the_clock():
     with worker() as w:
         name = sleeper(w, deadline_ms=500)
-        os.kill(sandbox_of(w), signal.SIGSTOP)
+        os.kill(sandbox_around(name), signal.SIGSTOP)
         frame = w.recv(3)
         equal((frame.kind, frame.flags), (DONE, TIMED_OUT))
         equal(named(name), [])
@@ -556,11 +562,13 @@ def test_a_run_is_answered_when_no_process_can_be_had():
 
 
 def test_a_waiting_sandbox_that_was_stopped_does_not_stop_the_worker():
+    """Nothing of the program had begun when its time was over, so it gets another sandbox, and its whole time."""
     with worker() as w:
         init = sandbox_of(w)
         os.kill(init, signal.SIGSTOP)
         start(w, "print('x')", deadline_ms=300)
-        equal(w.recv(3).flags, TIMED_OUT)
+        frame = w.recv(3)
+        equal((frame.kind, frame.flags, frame.content[0]), (DONE, 0, b"x\n"))
         works(w)
 
 

@@ -267,9 +267,9 @@ def attack(world, names):
     """Cases of the escape suite, which starts servers of its own."""
     suite = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "escape", "run")
     who = [] if ROOT else world.who(False)
-    transport = "http" if names[0].startswith("http.") else "stdio" if PLAN["warm"] else "cold"
-    done = subprocess.run(who + [sys.executable, suite, "--json", "--transport", transport, "-j", "1"] + names,
-                          stdout=subprocess.PIPE)
+    transport = "http" if names[0].startswith("http.") else "stdio"
+    command = [sys.executable, suite, "--json", "--transport", transport, "--warm", "01"[PLAN["warm"]], "-j", "1"]
+    done = subprocess.run(who + command + names, stdout=subprocess.PIPE)
     for line in done.stdout.decode().splitlines():
         said = json.loads(line)
         refused = re.search(r"Nothing was run\. .*?\((\w+), E[A-Z]+\)", said["detail"])

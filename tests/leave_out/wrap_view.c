@@ -10,11 +10,13 @@
 #include <unistd.h>
 
 #include "policy/landlock.h"
+#include "policy/mounts.h"
 #include "policy/view.h"
 #include "tests/leave_out/leave_out.h"
 
-#define OLD_PROC "/.old/proc"
-#define STAGING "/.workspace"
+#define STAGING "/.old"
+#define OLD STAGING "/root"
+#define OLD_PROC OLD "/proc"
 
 enum kind { KIND_ROOT = 1, KIND_SYSTEM, KIND_DEVICE, KIND_WORKSPACE, KIND_PROC, KIND_MASK };
 
@@ -111,7 +113,7 @@ WRAP(int, mount, const char *source, const char *target, const char *type, unsig
 WRAP(int, umount2, const char *target, int flags)
 {
 	if (!strcmp(target, STAGING) && left_out(STEP_workspace_tmpfs))
-		return 0;
+		target = OLD;
 	return __real_umount2(target, flags);
 }
 
@@ -156,9 +158,18 @@ WRAP(const struct view_rule *, view_rule, size_t i)
 	return &row;
 }
 
-WRAP(int, view_root, void)
+/* Then each mount is restricted by mount(2). */
+WRAP(bool, mounts_restrict_below, const char *path)
 {
-	return left_out(STEP_view) ? 0 : __real_view_root();
+	for (size_t i = 0; i < sizeof(flag_steps) / sizeof(*flag_steps); i++)
+		if (flag_steps[i].kind == KIND_SYSTEM && left_out(flag_steps[i].step))
+			return false;
+	return __real_mounts_restrict_below(path);
+}
+
+WRAP(int, view_root, uint64_t tmp_bytes)
+{
+	return left_out(STEP_view) ? 0 : __real_view_root(tmp_bytes);
 }
 
 WRAP(int, view_pivot, void)
@@ -166,9 +177,9 @@ WRAP(int, view_pivot, void)
 	return left_out(STEP_view) ? 0 : __real_view_pivot();
 }
 
-WRAP(int, view_workspace, uint64_t tmp_bytes)
+WRAP(int, view_workspace, void)
 {
-	return left_out(STEP_view) ? 0 : __real_view_workspace(tmp_bytes);
+	return left_out(STEP_view) ? 0 : __real_view_workspace();
 }
 
 WRAP(int, view_system, const struct view_plan *plan)

@@ -202,11 +202,6 @@ WRAP(int, cap_get_bound, cap_value_t cap)
 	return verifying ? 0 : __real_cap_get_bound(cap);
 }
 
-WRAP(int, cap_get_ambient, cap_value_t cap)
-{
-	return verifying ? 0 : __real_cap_get_ambient(cap);
-}
-
 WRAP(int, privilege_drop_capabilities, void)
 {
 	return leave_out_role() == ROLE_PRISTINE && left_out(STEP_pristine_caps)

@@ -49,7 +49,7 @@ def call(name, *a):
 # installed; numbers by name from the machine's table.
 FILTER = r"""
 import ctypes, os, platform, struct, sys
-numbers = {"unshare": (272, 97), "seccomp": (317, 277),
+numbers = {"unshare": (272, 97), "seccomp": (317, 277), "mount_setattr": (442, 442),
            "landlock_create_ruleset": (444, 444), "landlock_restrict_self": (446, 446)}
 number, error = numbers[sys.argv[1]][platform.machine() == "aarch64"], int(sys.argv[2])
 code = b"".join(struct.pack("=HBBI", *i) for i in (

@@ -51,7 +51,7 @@ class Frame:
             self.flags &= ~(NOTING | FORKED | PRELOADED)
             self.blocked = [number - 1 for number in struct.unpack("=8H", body[40:56]) if number]
         elif self.kind == WARM:
-            self.bare, self.modules, self.started, self.failed = struct.unpack("=IIII", body[:16])
+            self.bare, self.modules, self.unfit, self.started, self.failed = struct.unpack("=5I", body[:20])
         self.content = [self._read(fd) for fd in fds]
 
     @staticmethod

@@ -15,9 +15,9 @@ LIMIT_S = 300
 
 # (test program, words that choose some of its tests or, behind a "-", leave some out). What needs a library that is not
 # in the root is left out; the large libraries would take longer to install than all tests take.
-PROGRAMS = {"parity": (), "parity_streams": (), "parity_files": (), "parity_processes": (), "parity_differences": (),
-            "parity_libraries": ("good[numpy",), "result": (), "output": (), "memory": (),
-            "limits": ("memory", "refusal", "disk", "processes"), "privilege": (), "network": (),
+PROGRAMS = {"parity": (), "parity_streams": (), "parity_files": (), "parity_processes": (), "parity_start": (),
+            "parity_ends": (), "parity_differences": (), "parity_libraries": ("good[numpy",), "result": (), "output": (),
+            "memory": (), "limits": ("memory", "refusal", "disk", "processes"), "privilege": (), "network": (),
             "honest": ("-pandas", "-matplotlib", "-yaml")}
 # What the change of user could matter for is done as root too.
 AS_ROOT = ("parity", "parity_files", "privilege", "honest")

@@ -129,7 +129,7 @@ MAIN = [
     # A copy shows the module that made it, and what its interpreter had loaded.
     ("no_deleted_or_odd_file_is_mapped", "print([l for l in open('/proc/self/maps') if 'deleted' in l or 'memfd' in l "
      "or "
-     "(l[-2:] != ']\\n' and '/' in l and not l.split()[-1].startswith(('/usr/', '/gate.so')))])"),
+     "(l[-2:] != ']\\n' and '/' in l and not l.split()[-1].startswith(('/usr/', '/lib', '/gate.so')))])"),
     ("stack_and_heap", "print([n for n in ('[stack]', '[heap]', '[vdso]') if n in open('/proc/self/maps').read()])\n"
      "import ctypes; m = [l for l in open('/proc/self/maps') if '[stack]' in l]; print(len(m), m[0].split()[1])"),
     ("working_set_of_descriptors", "import os\nprint(sorted(map(int, os.listdir('/proc/self/fd')))[:3], "
@@ -171,6 +171,8 @@ FRAMES = [
     ("dump_of_faulthandler", "import faulthandler\ndef f(): faulthandler.dump_traceback(all_threads=True)\nf()"),
     ("deepest", "import sys\ndef f(n):\n    global d\n    d = n\n    f(n + 1)\ntry: f(1)\nexcept RecursionError as e: "
      "print(d, e)\ndef g(n): return g(n + 1)\ntry: g(0)\nexcept RecursionError as e: print(e)"),
+    ("deepest_while_importing", "open('own.py', 'w').write('d = 0\\ndef f(n):\\n  global d\\n  d = n\\n  f(n + 1)\\n"
+     "try: f(1)\\nexcept RecursionError: print(d)')\nimport own"),
     ("deepest_of_c", "class A:\n    def __repr__(s):\n        global d\n        d += 1\n        return repr(s)\nd = 0\n"
      "try: repr(A())\nexcept RecursionError as e: print(d, e)\nimport json\nl = []\nfor _ in range(100000): l = [l]\n"
      "try: json.dumps(l)\nexcept RecursionError as e: print(e)\n"),
@@ -183,8 +185,8 @@ FRAMES = [
     ("deep_comparison", "a = b = 0\nfor _ in range(900): a, b = [a], [b]\ntry: print(a == b)\n"
      "except RecursionError as e: print(e)\nfor _ in range(300): a, b = [a], [b]\ntry: print(a == b)\n"
      "except RecursionError as e: print(e)"),
-    ("twenty_thousand_frames", "import sys\nsys.setrecursionlimit(30000)\ndef f(n): return n and f(n - "
-     "1)\nprint(f(6000))"),
+    ("many_frames", "import sys\nsys.setrecursionlimit(30000)\ndef f(n): return n and f(n - "
+     "1)\nprint(f(2500))"),
     ("deep_with_a_larger_stack", "import resource, sys, threading\nthreading.stack_size(64 << 20)\n"
      "sys.setrecursionlimit(10 ** 6)\ndef f(n): return n and 1 + f(n - 1)\nt = threading.Thread(target=lambda: "
      "print(f(20000))); t.start(); t.join()"),

@@ -132,6 +132,23 @@ def test_no_landlock(error):
     equal(run_through(filtered("landlock_create_ruleset", error), ["check", "--strict"])[0], 1)
 
 
+MOUNTS = ("import os\nfor line in open('/proc/self/mountinfo'): print(*line.split()[4:6])\n"
+          "print(os.statvfs('/usr').f_flag & os.ST_RDONLY)\n")
+
+
+@cases([("not_in_the_kernel", errno.ENOSYS), ("kept_from_us", errno.EPERM)])
+def test_mounts_are_the_same_without_mount_setattr(error):
+    """Each mount is made read-only by itself then."""
+    seen = []
+    for through in [], filtered("mount_setattr", error):
+        with Server(through=through) as s:
+            s.initialize()
+            seen.append(s.exec(MOUNTS)["structuredContent"]["stdout"].splitlines())
+    contains("\n".join(seen[0]), "/usr ro,nosuid,nodev")
+    equal(seen[0][-1], "1")
+    equal(seen[1], seen[0])
+
+
 def test_it_serves_again_when_the_cause_is_gone():
     knob = "/proc/sys/user/max_user_namespaces"
     with Server(through=outer(OUTER % ("echo 0 > %s; { sleep 2; echo 99 > %s; } & true" % (knob, knob)))) as s:

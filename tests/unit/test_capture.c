@@ -210,6 +210,21 @@ static void test_finish_drains_what_was_still_in_the_pipes(void **state)
 	stop(&f);
 }
 
+static void test_finish_lets_stderr_push_stdout_off(void **state)
+{
+	_cleanup_free_ char *data = filled(100);
+	struct fixture f;
+
+	(void)state;
+	start(&f, "", 0, 100);
+	assert_int_equal(write(f.ends[1], data, 100), 100);
+	assert_int_equal(write(f.ends[2], "bad", 3), 3);
+	finish(&f);
+	holds(&f, 1, data, 97);
+	holds(&f, 2, "bad", 3);
+	stop(&f);
+}
+
 static void test_finish_does_not_wait_for_a_writer_that_lives(void **state)
 {
 	struct fixture f;
@@ -385,6 +400,7 @@ int main(void)
 		cmocka_unit_test(test_both_outputs_share_one_cap),
 		cmocka_unit_test(test_keeps_order_within_each_of_two_interleaved_outputs),
 		cmocka_unit_test(test_finish_drains_what_was_still_in_the_pipes),
+		cmocka_unit_test(test_finish_lets_stderr_push_stdout_off),
 		cmocka_unit_test(test_finish_does_not_wait_for_a_writer_that_lives),
 		cmocka_unit_test(test_an_output_that_ends_early_is_not_polled_any_more),
 		cmocka_unit_test(test_truncated_output_is_still_read),

@@ -92,6 +92,30 @@ static void test_makes_json_of_any_two_bytes(void **state)
 	}
 }
 
+/* What is not plain is found wherever it stands among what is, and whatever stands before it. */
+static void test_finds_each_byte_at_each_place(void **state)
+{
+	static const char around[] = "0123456789abcdefghijklmn";
+
+	(void)state;
+	for (unsigned int byte = 0; byte < 256; byte++)
+		for (size_t place = 0; place < sizeof(around) - 1; place++) {
+			_cleanup_(buf_clear) struct buf alone = BUF_INIT, expected = BUF_INIT;
+			char text[sizeof(around)], one = (char)byte;
+			bool bad = json_quote(&alone, &one, 1);
+
+			memcpy(text, around, sizeof(around));
+			text[place] = one;
+			buf_add_byte(&expected, '"');
+			buf_add(&expected, around, place);
+			buf_add(&expected, alone.data + 1, alone.len - 2);
+			buf_add_string(&expected, around + place + 1);
+			buf_add_string(&expected, "\"");
+			buf_add_byte(&expected, '\0');
+			check(text, sizeof(around) - 1, expected.data, bad);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -100,6 +124,7 @@ int main(void)
 		cmocka_unit_test(test_replaces_each_maximal_subpart),
 		cmocka_unit_test(test_reads_back_every_character),
 		cmocka_unit_test(test_makes_json_of_any_two_bytes),
+		cmocka_unit_test(test_finds_each_byte_at_each_place),
 	};
 
 	return cmocka_run_group_tests_name("json", tests, NULL, NULL);

@@ -43,9 +43,10 @@ static const struct view_plan no_plan;
 
 static bool make_view(void)
 {
-	return !view_root() && !view_pivot() && !view_workspace(16 * MIB) &&
-	       !view_system(&no_plan) && !view_devices() && view_proc() == 1 && !view_leave_old() &&
-	       !view_seal(false);
+	return !view_root(16 * MIB) && !view_pivot() && !view_workspace() && !view_devices() &&
+	       !view_system(&no_plan) && !mkdir("/writable", 0700) &&
+	       !mount("proc", "/writable", "proc", 0, NULL) && view_proc() == 1 &&
+	       !view_leave_old() && !view_seal(false);
 }
 
 /* Each try returns 0 when it was possible, or the errno. */
@@ -76,7 +77,7 @@ static int enter_old_root(void)
 
 static int write_oom_score(void)
 {
-	return open_below(old_root, "proc/self/oom_score_adj", O_WRONLY);
+	return open_below(AT_FDCWD, "/writable/self/oom_score_adj", O_WRONLY);
 }
 
 static int mount_something(void)

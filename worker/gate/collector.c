@@ -45,6 +45,7 @@ static PyObject *call(enum function function)
 static PyObject *unfrozen(enum function function, PyObject *arguments, PyObject *keywords)
 {
 	collector_unfreeze();
+	PyObject_GC_UnTrack(arguments); /* or it would be found to refer to what it has */
 	return PyObject_Call(collector.functions[function], arguments, keywords);
 }
 
@@ -123,9 +124,13 @@ int collector_freeze(void)
 
 void collector_unfreeze(void)
 {
+	PyObject *type, *value, *traceback;
+
+	PyErr_Fetch(&type, &value, &traceback);
 	if (collector.frozen)
 		Py_DecRef(call(UNFREEZE));
 	collector.frozen = false;
+	PyErr_Restore(type, value, traceback);
 }
 
 static bool is_empty_list(const char *attribute)

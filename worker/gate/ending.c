@@ -1,11 +1,11 @@
 /* ending - theory of operation
  *
  * Py_FinalizeEx takes the whole interpreter apart, which costs a copy milliseconds, since it copies every page that it
- * touches. A program can see little of that: non-daemon threads are waited for, atexit functions called, streams flushed.
- * That is done here in the same way. What else it could see is the end of objects: __del__, callbacks of weak references,
- * open files and suspended generators. So the objects that came after the pristine interpreter was frozen are looked
- * through, and if the end of any of them could be seen, or if anything else is unusual, Py_FinalizeEx follows after all:
- * what was done before then finds nothing to do.
+ * touches. A program can see little of that: non-daemon threads are waited for, atexit functions called, streams
+ * flushed. That is done here in the same way. What else it could see is the end of objects: __del__, callbacks of weak
+ * references, open files and suspended generators. So the objects that came after the pristine interpreter was frozen
+ * are looked through, and if the end of any of them could be seen, or if anything else is unusual, Py_FinalizeEx
+ * follows after all: what was done before then finds nothing to do.
  */
 #include "worker/gate/ending.h"
 

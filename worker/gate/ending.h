@@ -7,8 +7,8 @@
 /* In the pristine interpreter: finds what ending_exit needs. Returns 0, or -1 with a Python exception. */
 int ending_prepare(void);
 
-/* Ends the process with this status, or by SIGINT when the program was interrupted; everything that a program can see of
- * it is as at the end of a plain interpreter. */
+/* Ends the process with this status, or by SIGINT when the program was interrupted; everything that a program can see
+ * of it is as at the end of a plain interpreter. */
 _Noreturn void ending_exit(int status, bool interrupted);
 
 #endif

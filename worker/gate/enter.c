@@ -120,9 +120,24 @@ static void lock_down(struct enter *enter)
 	enter->listener = lockdown_apply(inside, true, enter->gate, &enter->layers);
 }
 
+static void wait_for(pid_t pid)
+{
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+static void say_failed(const struct enter *enter, int error)
+{
+	struct report report = {.kind = REPORT_FAILED, .stage = STAGE_FORK, .error = error};
+
+	report_send(enter->gate, &report);
+}
+
+/* Each waits for the one that it made: nobody else needs to be well for that. */
 int enter_fork(struct enter *enter)
 {
 	pid_t entering = vfork(), inside, copy;
+	int error = errno;
 
 	if (entering == 0) {
 		report_step(enter->gate, STAGE_JOIN, namespaces_join(enter->namespaces));
@@ -138,21 +153,15 @@ int enter_fork(struct enter *enter)
 			_exit(0);
 		}
 		report_step(enter->gate, STAGE_FORK, inside < 0 ? -errno : 0);
+		wait_for(inside);
 		_exit(0);
 	}
-	if (entering < 0) {
-		int error = errno;
-		struct report report = {
-			.kind = REPORT_FAILED, .stage = STAGE_FORK, .error = error};
-
-		report_send(enter->gate, &report);
-		close_next(enter);
-		return -error;
-	}
+	if (entering < 0)
+		say_failed(enter, error);
+	else
+		wait_for(entering);
 	close_next(enter);
-	while (waitpid(entering, NULL, 0) < 0 && errno == EINTR)
-		;
-	return 1;
+	return entering < 0 ? -error : 1;
 }
 
 static int write_program(int program)

@@ -1,10 +1,10 @@
 /* module - theory of operation
  *
- * The pristine interpreter is `python3 main.py` whose main.py loads this module and then ends, as far as Python can tell.
- * A copy of it runs its program where Python would go on after that: CPython flushes sys.stderr when main.py has ended
- * (pythonrun.c, flush_io: 3.8 to 3.14), and sys.stderr is a *door* then, an object that serves when it is asked for its
- * "flush". At that place the main thread has no Python frame, its stack is as deep as it is for a program, and nothing is
- * being finalized yet. The door is a type's tp_getattro and not a callable, since calls count as recursion.
+ * The pristine interpreter is `python3 main.py` whose main.py loads this module and then ends, as far as Python can
+ * tell. A copy of it runs its program where Python would go on after that: CPython flushes sys.stderr when main.py has
+ * ended (pythonrun.c, flush_io: 3.8 to 3.14), and sys.stderr is a *door* then, an object that serves when it is asked
+ * for its "flush". At that place the main thread has no Python frame, its stack is as deep as it is for a program, and
+ * nothing is being finalized yet. The door is a type's tp_getattro and not a callable, since calls count as recursion.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -29,19 +29,22 @@ static struct {
 } gate;
 
 /* The copy, from here on. */
-static _Noreturn void become_program(void)
+static _Noreturn void become_program(PyObject *door)
 {
 	int report = -1;
 
 	PyOS_AfterFork_Child();
 	PySys_SetObject("stderr", gate.error_stream);
+	/* From 3.13 on flush_io has a reference of its own, and will not come to give it up. */
+	if (python_is_at_least(13))
+		Py_DecRef(door);
 	preload_refresh();
 	if (enter_wait(gate.enter, &report) < 0)
 		_exit(1);
 	program_run(gate.path, report);
 }
 
-static _Noreturn void serve(void)
+static _Noreturn void serve(PyObject *door)
 {
 	int r;
 
@@ -49,7 +52,7 @@ static _Noreturn void serve(void)
 		PyOS_BeforeFork();
 		r = enter_fork(gate.enter);
 		if (r == 0)
-			become_program();
+			become_program(door);
 		PyOS_AfterFork_Parent();
 	}
 	_exit(r < 0);
@@ -57,9 +60,8 @@ static _Noreturn void serve(void)
 
 static PyObject *open_door(PyObject *self, PyObject *name)
 {
-	(void)self;
 	(void)name;
-	serve();
+	serve(self);
 }
 
 /* Puts the door where main.py's end will find it. */

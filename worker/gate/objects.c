@@ -7,7 +7,15 @@
 enum { TYPES = 2048, TYPES_USED_AT_MOST = TYPES / 2 };
 
 /* What is to be asked of an object of a type. */
-enum kind { KIND_NONE, KIND_HARMLESS, KIND_CLASS, KIND_REFERENCE, KIND_FILE, KIND_SEEN };
+enum kind {
+	KIND_NONE,
+	KIND_HARMLESS,
+	KIND_CLASS,
+	KIND_REFERENCE,
+	KIND_FILE,
+	KIND_GENERATOR,
+	KIND_SEEN
+};
 
 /* By the address of the type. Types cannot be asked for a hash: a metaclass may answer. */
 struct kinds {
@@ -24,7 +32,7 @@ static const char *const file_names[] = {"FileIO",	   "BufferedReader", "Buffere
 enum { FILES = sizeof(file_names) / sizeof(*file_names), FIRST_IN_MEMORY = 5 };
 
 static struct {
-	PyObject *files[FILES], *reference, *c_function, *function;
+	PyObject *files[FILES], *reference, *c_function, *function, *method, *generator, *filters;
 } known;
 
 static PyObject *attribute_of(const char *module_name, const char *name)
@@ -45,6 +53,29 @@ static PyObject *type_of_attribute(const char *module_name, const char *name)
 	return type;
 }
 
+/* Any one does: os.environ is an object of a class in Python. */
+static PyObject *type_of_bound_method(void)
+{
+	PyObject *object = attribute_of("os", "environ");
+	PyObject *method = object ? PyObject_GetAttrString(object, "copy") : NULL;
+	PyObject *type = method ? PyObject_Type(method) : NULL;
+
+	Py_DecRef(method);
+	Py_DecRef(object);
+	return type;
+}
+
+static PyObject *type_of_generator(void)
+{
+	PyObject *walk = attribute_of("os", "walk");
+	PyObject *generator = walk ? PyObject_CallFunction(walk, "s", "") : NULL;
+	PyObject *type = generator ? PyObject_Type(generator) : NULL;
+
+	Py_DecRef(generator);
+	Py_DecRef(walk);
+	return type;
+}
+
 int objects_prepare(void)
 {
 	for (int i = 0; i < FILES; i++) {
@@ -55,11 +86,17 @@ int objects_prepare(void)
 	known.reference = attribute_of("_weakref", "ref");
 	known.c_function = type_of_attribute("_weakref", "getweakrefcount");
 	known.function = type_of_attribute("os", "walk");
-	return known.reference && known.c_function && known.function ? 0 : -1;
+	known.method = type_of_bound_method();
+	known.generator = type_of_generator();
+	known.filters = attribute_of("_warnings", "filters");
+	return known.reference && known.c_function && known.function && known.method &&
+			       known.generator && known.filters
+		       ? 0
+		       : -1;
 }
 
-/* Before 3.10 only a class that was made at run time can be asked for a slot; the others have no metaclass of their own
- * that would answer for an attribute. */
+/* Before 3.10 only a class that was made at run time can be asked for a slot; the others have no metaclass of their
+ * own that would answer for an attribute. */
 static bool has_finalizer(PyObject *type)
 {
 	if (PyType_GetFlags(type) & PYTHON_HEAP_TYPE)
@@ -72,6 +109,8 @@ static enum kind kind_of_type(PyObject *type)
 	for (int i = 0; i < FILES; i++)
 		if (type == known.files[i])
 			return i < FIRST_IN_MEMORY ? KIND_FILE : KIND_HARMLESS;
+	if (type == known.generator)
+		return KIND_GENERATOR;
 	if (has_finalizer(type))
 		return KIND_SEEN;
 	if (PyType_GetFlags(type) & PYTHON_TYPE_SUBCLASS)
@@ -96,14 +135,44 @@ static enum kind kind_of(struct kinds *kinds, PyObject *type)
 	return kinds->kinds[at];
 }
 
-static bool is_closed(PyObject *file)
+static bool is_true(PyObject *object)
 {
-	PyObject *closed = PyObject_GetAttrString(file, "closed");
-	int yes = closed ? PyObject_IsTrue(closed) : 0;
+	int yes = object ? PyObject_IsTrue(object) : 0;
 
-	Py_DecRef(closed);
+	Py_DecRef(object);
 	PyErr_Clear();
 	return yes > 0;
+}
+
+/* Whether Python is silent about files that nobody closed, as it is unless the program wants to hear of them. */
+static bool are_left_open_silently(void)
+{
+	ssize_t n = PyList_Size(known.filters);
+
+	for (ssize_t i = 0; i < n; i++) {
+		PyObject *filter = PyList_GetItem(known.filters, i),
+			 *category = PyTuple_GetItem(filter, 2);
+		const char *action = PyUnicode_AsUTF8(PyTuple_GetItem(filter, 0));
+
+		if (!category || !action || !(python_flags(category) & PYTHON_TYPE_SUBCLASS))
+			break;
+		if (!PyType_IsSubtype(PyExc_ResourceWarning, category))
+			continue;
+		if (strcmp(action, "ignore") != 0)
+			break;
+		if (python_is_none(PyTuple_GetItem(filter, 1)) &&
+		    python_is_none(PyTuple_GetItem(filter, 3)))
+			return true;
+	}
+	PyErr_Clear();
+	return false;
+}
+
+/* A file is seen to end when it has something to write, or to warn of. */
+static bool ends_silently(PyObject *file)
+{
+	return is_true(PyObject_GetAttrString(file, "closed")) ||
+	       (are_left_open_silently() && !is_true(PyObject_CallMethod(file, "writable", NULL)));
 }
 
 static bool is_below(const char *path, const char *variable)
@@ -114,39 +183,93 @@ static bool is_below(const char *path, const char *variable)
 	return prefix && !strncmp(path, prefix, strlen(prefix)) && path[strlen(prefix)] == '/';
 }
 
-/* Code of a library: callbacks by which it, or a weak set or dictionary, forgets an object. But for _cb of a WeakMethod,
- * which calls another. */
-static bool is_of_library(PyObject *function)
+/* Code of a library: the callbacks by which it, or a weak set or dictionary, forgets an object. */
+static bool is_of_library(PyObject *code)
+{
+	PyObject *file = PyObject_GetAttrString(code, "co_filename");
+	const char *path = file ? PyUnicode_AsUTF8(file) : NULL;
+	bool is = path && (is_below(path, "prefix") || is_below(path, "base_prefix"));
+
+	Py_DecRef(file);
+	return is;
+}
+
+static bool is_named(PyObject *code, const char *name)
+{
+	PyObject *own = PyObject_GetAttrString(code, "co_name");
+	const char *text = own ? PyUnicode_AsUTF8(own) : NULL;
+	bool is = text && !strcmp(text, name);
+
+	Py_DecRef(own);
+	return is;
+}
+
+/* What the _cb of a WeakMethod calls: the first thing that it is closed over. A new reference, or NULL. */
+static PyObject *called_by_weak_method(PyObject *function)
+{
+	PyObject *closure = PyObject_GetAttrString(function, "__closure__");
+	PyObject *cell = closure && !python_is_none(closure) ? PyTuple_GetItem(closure, 0) : NULL;
+	PyObject *callback = cell ? PyObject_GetAttrString(cell, "cell_contents") : NULL;
+
+	Py_DecRef(closure);
+	return callback;
+}
+
+static bool is_silent_function(PyObject *function, PyObject **next)
 {
 	PyObject *code = PyObject_GetAttrString(function, "__code__");
-	PyObject *file = code ? PyObject_GetAttrString(code, "co_filename") : NULL;
-	PyObject *name = code ? PyObject_GetAttrString(code, "co_name") : NULL;
-	const char *path = file ? PyUnicode_AsUTF8(file) : NULL,
-		   *text = name ? PyUnicode_AsUTF8(name) : NULL;
-	bool is = path && text && (is_below(path, "prefix") || is_below(path, "base_prefix")) &&
-		  strcmp(text, "_cb");
+	bool silent = code && is_of_library(code);
 
-	Py_DecRef(name);
-	Py_DecRef(file);
+	if (silent && is_named(code, "_cb")) {
+		*next = called_by_weak_method(function);
+		silent = *next != NULL;
+	}
 	Py_DecRef(code);
+	return silent;
+}
+
+/* Whether no code of the program is called. That of C is not: an abstract class forgets another. */
+static bool is_silent(PyObject *callback)
+{
+	bool silent = true;
+
+	Py_IncRef(callback);
+	while (silent && callback && !python_is_none(callback)) {
+		PyObject *type = PyObject_Type(callback), *next = NULL;
+
+		if (type == known.method)
+			next = PyObject_GetAttrString(callback, "__func__");
+		else if (type == known.function)
+			silent = is_silent_function(callback, &next);
+		else
+			silent = type == known.c_function;
+		Py_DecRef(type);
+		Py_DecRef(callback);
+		callback = next;
+	}
+	Py_DecRef(callback);
 	PyErr_Clear();
-	return is;
+	return silent;
 }
 
 static bool calls_the_program(PyObject *reference)
 {
 	PyObject *callback = PyObject_GetAttrString(reference, "__callback__");
-	PyObject *type = callback ? PyObject_Type(callback) : NULL;
-	bool calls = true;
+	bool calls = !callback || !is_silent(callback);
 
-	if (type == known.c_function || python_is_none(callback))
-		calls = false;
-	else if (type == known.function)
-		calls = !is_of_library(callback);
-	Py_DecRef(type);
 	Py_DecRef(callback);
 	PyErr_Clear();
 	return calls;
+}
+
+static bool is_generator_of_library(PyObject *generator)
+{
+	PyObject *code = PyObject_GetAttrString(generator, "gi_code");
+	bool is = code && is_of_library(code);
+
+	Py_DecRef(code);
+	PyErr_Clear();
+	return is;
 }
 
 static bool ends_unseen(struct kinds *kinds, PyObject *object)
@@ -163,7 +286,9 @@ static bool ends_unseen(struct kinds *kinds, PyObject *object)
 	case KIND_REFERENCE:
 		return !calls_the_program(object);
 	case KIND_FILE:
-		return is_closed(object);
+		return ends_silently(object);
+	case KIND_GENERATOR:
+		return is_generator_of_library(object);
 	case KIND_NONE:
 	case KIND_SEEN:
 		break;

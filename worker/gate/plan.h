@@ -15,7 +15,8 @@
 /* A plan that was read. */
 struct plan {
 	struct inside inside; /* limits, view, filter and noting; points into blob */
-	const char *modules;  /* what to import, in this order, separated by commas; points into blob */
+	const char
+		*modules; /* what to import, in this order, separated by commas; points into blob */
 	struct blob_view blob;
 };
 

@@ -31,7 +31,7 @@ static PyObject *load_unlocked(PyObject *self, PyObject *spec)
 		return NULL;
 	function = PyDict_GetItem(preload.stash, name) ? preload.load : preload.load_plainly;
 	Py_DecRef(name);
-	return PyObject_CallFunctionObjArgs(function, spec, NULL);
+	return PyObject_CallFunctionObjArgs(function, spec, (PyObject *)NULL);
 }
 
 static int compile_functions(void)

@@ -1,4 +1,5 @@
-/* preload - modules that the pristine interpreter imports ahead of programs, and hides from those that do not: preload.py.
+/* preload - modules that the pristine interpreter imports ahead of programs, and hides from those that do not:
+ * preload.py.
  */
 #ifndef WORKER_GATE_PRELOAD_H
 #define WORKER_GATE_PRELOAD_H

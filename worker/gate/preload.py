@@ -1,16 +1,16 @@
 # preload - theory of operation
 #
-# The pristine interpreter imports modules ahead of the programs that may want them, and hides them: they are taken out of
-# sys.modules into a *stash*. A program's import searches as ever, through sys.path and whatever else the program has
-# changed; only when the module is to be loaded (importlib._bootstrap._load_unlocked, where module.c waits) and it is the
-# very one of the stash, it is *thawed*: put back, with everything that its import would have loaded. So a program that
-# imports nothing has nothing, and one that imports numpy alone has what plain Python has then.
+# The pristine interpreter imports modules ahead of the programs that may want them, and hides them: they are taken out
+# of sys.modules into a *stash*. A program's import searches as ever, through sys.path and whatever else the program has
+# changed; only when the module is to be loaded (importlib._bootstrap._load_unlocked, where module.c waits) and it is
+# the very one of the stash, it is *thawed*: put back, with everything that its import would have loaded. So a program
+# that imports nothing has nothing, and one that imports numpy alone has what plain Python has then.
 #
 # What belongs to a module is recorded while it is preloaded: all that was asked for while its body ran, and what that
 # changed beside modules (warnings' filters, sys.meta_path, exit functions, the environment).
 #
-# All of this is compiled under importlib's own file name, so that tracebacks and warnings leave its frames out. It imports
-# nothing but what every interpreter has loaded from the start.
+# All of this is compiled under importlib's own file name, so that tracebacks and warnings leave its frames out. It
+# imports nothing but what every interpreter has loaded from the start.
 import _frozen_importlib as bootstrap
 import _frozen_importlib_external as _bootstrap_external
 import builtins
@@ -30,6 +30,9 @@ _closures = {}  # name -> [names], in the order of their loading
 _order = {}     # name -> position
 _count = iter(range(sys.maxsize))
 _running = []   # names of the modules whose bodies run, the innermost last
+_loaded = []    # names of modules whose bodies have run
+_aside = {}     # name -> module, those that are not to be seen while an extension is loaded
+_attributes = []
 _finders = []   # what preloading leaves in sys.meta_path
 _known = set(sys.modules)   # names of modules that were there before, or that are recorded
 _real = {}      # what is replaced while it is recorded
@@ -70,13 +73,68 @@ def _adopt_strays():
             _ask(name)
 
 
+def _closure_of(name):
+    found = {name: None}
+    todo = [name]
+    for one in todo:
+        for other in list(_edges.get(one, ())) + [one.rpartition(".")[0]]:
+            if other in _order and other not in found:
+                found[other] = None
+                todo.append(other)
+    return found
+
+
+def _set_aside():
+    """An extension imports what is there without a word to Python, so nothing is there but what waits for it. Modules
+    that were put into sys.modules by hand stay, for they are not found again."""
+    for name in [name for name in _loaded if name in sys.modules and not any(
+            (running + ".").startswith(name + ".") for running in _running)]:
+        _aside[name] = sys.modules.pop(name)
+
+
+def _take_back(name):
+    for other in _closure_of(name):
+        if other in _aside:
+            parent, _, child = other.rpartition(".")
+            _attributes.append((sys.modules.get(parent), child, getattr(sys.modules.get(parent), child, None)))
+            sys.modules[other] = _aside.pop(other)
+    return sys.modules[name]
+
+
+def _take_all_back():
+    for name, module in _aside.items():
+        sys.modules.setdefault(name, module)
+    _aside.clear()
+    for parent, child, value in _attributes:
+        if value is not None:
+            setattr(parent, child, value)
+    _attributes.clear()
+
+
+def _run_body(spec):
+    if not isinstance(spec.loader, _bootstrap_external.ExtensionFileLoader):
+        return _real["load"](spec)
+    outermost = not _aside
+    _set_aside()
+    try:
+        return _real["load"](spec)
+    finally:
+        if outermost:
+            _take_all_back()
+
+
 def _record_load(spec):
     _ask(spec.name)
+    if spec.name in _aside:
+        return _take_back(spec.name)
+    _adopt_strays()
     _enter(spec.name)
     _places_look()
     _running.append(spec.name)
     try:
-        return _real["load"](spec)
+        module = _run_body(spec)
+        _loaded.append(spec.name)
+        return module
     finally:
         _places_look()
         _adopt_strays()
@@ -225,14 +283,25 @@ def _forget(names):
     """What a failed import left."""
     for name in names:
         sys.modules.pop(name, None)
-        for table in (_edges, _effects):
+        for table in (_edges, _effects, _order):
             table.pop(name, None)
+        if name in _loaded:
+            _loaded.remove(name)
+
+
+# What a module imports only when it is used, and then in nearly every program. No loss where there is none of it.
+_SOON = {"matplotlib.pyplot": ("matplotlib.backends.backend_agg",)}
 
 
 def _import_one(name, main):
     there = set(sys.modules)
     try:
         exec("import " + name, main)
+        for more in _SOON.get(name, ()):
+            try:
+                exec("import " + more, main)
+            except ImportError:
+                pass
         return True
     except BaseException:
         _forget([name for name in sys.modules if name not in there])
@@ -242,15 +311,7 @@ def _import_one(name, main):
 def _closure(name):
     """Everything that an import of it loads, itself included, in that order."""
     if name not in _closures:
-        found = {name: None}
-        todo = [name]
-        for one in todo:
-            parent = one.rpartition(".")[0]
-            for other in list(_edges.get(one, ())) + [parent]:
-                if other in _order and other not in found:
-                    found[other] = None
-                    todo.append(other)
-        _closures[name] = sorted(found, key=_order.__getitem__)
+        _closures[name] = sorted(_closure_of(name), key=_order.__getitem__)
     return _closures[name]
 
 
@@ -294,8 +355,9 @@ def preload(names, main):
     _take_back_settings()
     _keep_files()
     sys.path_importer_cache.pop(sys.path[0], None)
-    for name in names:
-        _closure(name)
+    for i, name in enumerate(names):
+        if good >> i & 1:
+            _closure(name)
     return good
 
 

@@ -1,7 +1,7 @@
 /* program - see the header.
  *
- * What it does is what CPython's pymain_run_file and PyErr_Print do for a script. Those would do it too, but for the end:
- * they finalize the whole interpreter, which takes longer than most programs.
+ * What it does is what CPython's pymain_run_file and PyErr_Print do for a script. Those would do it too, but for the
+ * end: they finalize the whole interpreter, which takes longer than most programs.
  */
 #include "worker/gate/program.h"
 
@@ -9,44 +9,75 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "worker/gate/collector.h"
 #include "worker/gate/ending.h"
 #include "worker/gate/python.h"
 
-/* What is no number is a message. */
-static int print_code(PyObject *code)
+/* A str itself, whose text no code of the program makes. */
+static bool is_text(PyObject *object)
+{
+	PyObject *text = Py_BuildValue("s", ""), *own = PyObject_Type(text),
+		 *type = PyObject_Type(object);
+
+	Py_DecRef(type);
+	Py_DecRef(own);
+	Py_DecRef(text);
+	return type == own;
+}
+
+/* The exit code for the code of a SystemExit. Returns false when it is neither none, nor a number, nor text for a
+ * stderr that is Python's own; an int that does not fit is -1, as PyLong_AsLong has it. */
+static bool simple_status(PyObject *code, int *status)
 {
 	PyObject *stream = PySys_GetObject("stderr");
 
-	PyErr_Clear();
-	if (stream && !python_is_none(stream))
+	*status = 0;
+	if (!code || python_is_none(code))
+		return true;
+	if (python_flags(code) & PYTHON_LONG_SUBCLASS)
+		*status = (int)PyLong_AsLong(code);
+	else if (is_text(code) && stream && stream == PySys_GetObject("__stderr__") &&
+		 !python_is_none(stream)) {
 		PyFile_WriteObject(code, stream, PYTHON_PRINT_RAW);
-	else {
-		PyObject_Print(code, stderr, PYTHON_PRINT_RAW);
-		fflush(stderr);
-	}
-	PySys_WriteStderr("\n");
-	return 1;
+		PyErr_Clear();
+		PySys_WriteStderr("\n");
+		*status = 1;
+	} else
+		return false;
+	PyErr_Clear();
+	return true;
 }
 
-/* The exit code that a SystemExit asks for, which is the current exception; printed if it is a message. An int that does
- * not fit is -1, as PyLong_AsLong has it. */
-static int code_of_system_exit(void)
+/* What a SystemExit has for a code, as a new reference; value may also be the code itself, while nobody has looked at
+ * the exception. Returns false when only the program can tell. */
+static bool code_of(PyObject *value, PyObject **code)
+{
+	PyObject *type = value ? PyObject_Type(value) : NULL;
+	bool is_exit = type == PyExc_SystemExit;
+
+	Py_DecRef(type);
+	*code = is_exit ? PyObject_GetAttrString(value, "code") : value;
+	if (!is_exit)
+		Py_IncRef(value);
+	return is_exit || !value || !(python_flags(value) & PYTHON_EXCEPTION_SUBCLASS);
+}
+
+/* Takes a SystemExit that is nothing special for the exit code; leaves any other exception. */
+static bool take_system_exit(int *status)
 {
 	PyObject *type, *value, *traceback, *code = NULL;
-	int status = 0;
+	bool taken = false;
 
 	PyErr_Fetch(&type, &value, &traceback);
-	fflush(stdout);
-	if (value && python_flags(value) & PYTHON_EXCEPTION_SUBCLASS)
-		code = PyObject_GetAttrString(value, "code");
-	if (!code)
-		code = value;
-	if (code && !python_is_none(code))
-		status = python_flags(code) & PYTHON_LONG_SUBCLASS ? (int)PyLong_AsLong(code)
-								   : print_code(code);
+	if (type == PyExc_SystemExit) {
+		fflush(stdout);
+		taken = code_of(value, &code) && simple_status(code, status);
+		Py_DecRef(code);
+	}
 	PyErr_Restore(type, value, traceback);
-	PyErr_Clear();
-	return status;
+	if (taken)
+		PyErr_Clear();
+	return taken;
 }
 
 /* As flush_io in CPython's pythonrun.c, which has no word about what fails. */
@@ -65,11 +96,17 @@ static void flush_streams(void)
 	PyErr_Restore(type, value, traceback);
 }
 
-/* Prints what the program did not catch. Returns the exit code. */
+/* What the program did not catch. CPython prints it, and ends the process for some SystemExit, or one that a hook
+ * raises. Returns the exit code. */
 static int end_of_exception(void)
 {
-	if (PyErr_ExceptionMatches(PyExc_SystemExit))
-		return code_of_system_exit();
+	PyObject *hook = PySys_GetObject("excepthook");
+	int status;
+
+	if (take_system_exit(&status))
+		return status;
+	if (PyErr_ExceptionMatches(PyExc_SystemExit) || hook != PySys_GetObject("__excepthook__"))
+		collector_unfreeze();
 	PyErr_Print();
 	return 1;
 }

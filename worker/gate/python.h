@@ -1,10 +1,10 @@
 /* python - what is used of CPython's C API, declared by hand.
  *
- * One binary serves every CPython from 3.8 on, and is built where no header of Python is. The real headers would not do:
- * their macros look into structs that differ from version to version, and what is needed most (PyOS_AfterFork_Child,
- * PyRun_FileExFlags) is outside the limited API. So objects are opaque here, only exported functions are called, and the
- * few structs are those of the stable ABI. A build with other objects (free-threaded, or traced references) is refused
- * by module.c.
+ * One binary serves every CPython from 3.8 on, and is built where no header of Python is. The real headers would not
+ * do: their macros look into structs that differ from version to version, and what is needed most
+ * (PyOS_AfterFork_Child, PyRun_FileExFlags) is outside the limited API. So objects are opaque here, only exported
+ * functions are called, and the few structs are those of the stable ABI. A build with other objects (free-threaded, or
+ * traced references) is refused by module.c.
  */
 #ifndef WORKER_GATE_PYTHON_H
 #define WORKER_GATE_PYTHON_H
@@ -66,7 +66,7 @@ struct python_type {
 	struct python_slot *slots;
 };
 
-extern PyObject *PyExc_KeyboardInterrupt, *PyExc_SystemExit;
+extern PyObject *PyExc_KeyboardInterrupt, *PyExc_ResourceWarning, *PyExc_SystemExit;
 
 void Py_IncRef(PyObject *);
 void Py_DecRef(PyObject *);
@@ -107,7 +107,6 @@ PyObject *PySys_GetObject(const char *);
 int PySys_SetObject(const char *, PyObject *);
 void PySys_WriteStderr(const char *, ...);
 int PyFile_WriteObject(PyObject *, PyObject *, int);
-int PyObject_Print(PyObject *, FILE *, int);
 
 PyObject *PyObject_Call(PyObject *, PyObject *, PyObject *);
 PyObject *PyObject_CallFunction(PyObject *, const char *, ...);
@@ -119,6 +118,8 @@ int PyObject_HasAttrString(PyObject *, const char *);
 int PyObject_IsTrue(PyObject *);
 PyObject *PyObject_Type(PyObject *);
 
+void PyObject_GC_UnTrack(void *);
+
 PyObject *PyDict_New(void);
 PyObject *PyDict_Copy(PyObject *);
 void PyDict_Clear(PyObject *);
@@ -126,8 +127,6 @@ int PyDict_Update(PyObject *, PyObject *);
 PyObject *PyDict_GetItem(PyObject *, PyObject *);
 PyObject *PyDict_GetItemString(PyObject *, const char *);
 int PyDict_SetItemString(PyObject *, const char *, PyObject *);
-int PyDict_DelItemString(PyObject *, const char *);
-PyObject *PyList_New(ssize_t);
 ssize_t PyList_Size(PyObject *);
 PyObject *PyList_GetItem(PyObject *, ssize_t);
 PyObject *PyTuple_GetItem(PyObject *, ssize_t);
@@ -145,8 +144,8 @@ bool python_is_none(PyObject *object);
 /* Whether this is CPython 3.minor or later. */
 bool python_is_at_least(int minor);
 
-/* Puts a function in the place of a module's of the same name; it is shown as the original is. Fills in method->doc, which
- * must stay as long as the process. Returns the original, a new reference, or NULL with an exception. */
+/* Puts a function in the place of a module's of the same name; it is shown as the original is. Fills in method->doc,
+ * which must stay as long as the process. Returns the original, a new reference, or NULL with an exception. */
 PyObject *python_replace(PyObject *module, struct python_method *method);
 
 #endif

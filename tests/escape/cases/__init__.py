@@ -1,10 +1,10 @@
 """All cases, by theme. An id is for good: other tests and documents name it."""
 import fnmatch
 
-from . import (environment, files, honest, http, http_heads, http_load, http_sessions, messages, network, output,
-               privilege, processes, reports, resources, start, transport)
+from . import (copies, environment, files, honest, http, http_heads, http_load, http_sessions, messages, network,
+               output, privilege, processes, reports, resources, start, transport)
 
-THEMES = (network, files, environment, processes, start, privilege, resources, output, messages, honest, reports,
+THEMES = (network, files, environment, processes, copies, start, privilege, resources, output, messages, honest, reports,
           transport, http, http_heads, http_load, http_sessions)
 ALL = [case for theme in THEMES for case in theme.CASES]
 if len({case.id for case in ALL}) != len(ALL):

@@ -1,5 +1,4 @@
 """Programs that do nothing wrong do not notice the walls. A wall that stops one is as much a fault as a hole."""
-import warm
 from _case import host, works
 from mcp import check, equal, skip
 
@@ -150,11 +149,9 @@ plt.plot([1, 2, 3]); plt.savefig("a.png"); print(os.path.getsize("a.png") > 1000
 
 @host("honest.random-is-fresh", "no random value repeats from run to run", "none")
 def random_is_fresh(target):
-    """But what an interpreter draws once when it starts: those that are copies of one share it."""
+    """The seed of hashes and addresses may, among copies of one interpreter; tests/sandbox has how often."""
     code = "import random, os, uuid, tempfile, secrets\nfor v in (random.random(), uuid.uuid4(), " \
            "next(tempfile._get_candidate_names()), os.urandom(8), secrets.token_hex(4)): print(v)"
-    if target.start == warm.COLD or not warm.known():
-        code += "\nprint(hash('a'))\nprint(id(object()))"
     runs = [target.exec(code)["stdout"].splitlines() for _ in range(3)]
     for values in zip(*runs):
         check(len(set(values)) == 3, "repeats", values)

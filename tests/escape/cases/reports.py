@@ -142,7 +142,7 @@ def many_runs_then_look(target):
     s = target.server()
     target.exec("pass")
     worker = s.worker()
-    soon(lambda: at_rest(s), 3, "only what waits")
+    soon(lambda: at_rest(s), 3, "nothing but what waits")
     kinds = ("print(1)", "import os; os._exit(3)", "import os; os.abort()", "print('x' * 300000)", "1/0",
              "import os\nif os.fork() == 0:\n    import time; time.sleep(10)\n")
     for i in range(40):
