@@ -200,8 +200,8 @@ def no_file_is_too_long(tree):
 # --- what was built --------------------------------------------------------------------------------------------------
 
 STATEFUL = re.compile(r"(?:supervisor|worker)/main|common/log|supervisor/secret")
-# CPython calls the gate back without an argument that were ours, and wants some of its own structs to stay. There is one
-# gate in a process, with one thread.
+# CPython calls the gate back without an argument that were ours, and wants some of its own structs to stay. There is
+# one gate in a process, with one thread.
 GATE_STATE = {"collector": {"collector", "methods"}, "ending": {"ending", "method"}, "module": {"gate", "module"},
               "objects": {"known", "kinds"}, "preload": {"preload", "method"}}
 # A variable of its own in a section that stays writable; what is only written by the loader is constant.
@@ -286,7 +286,7 @@ def gate_linked(folder, *flags):
 @rule({"worker/gate/a.c": "int other(void);\nint other(void)\n{\n\treturn 1;\n}\n"}, objections=3,
       make=lambda folder: gate_linked(folder, "-Wl,--no-as-needed", "-lseccomp"))
 def the_gate_is_small_and_shows_one_name(tree):
-    """It lies in the memory of each run: PyInit_gate is all that CPython needs of it, libc and libcap all that it needs."""
+    """It lies in the memory of each run: PyInit_gate is all that CPython needs, libc and libcap all that it needs."""
     gate = os.path.join(tree.build, "gate.so")
     for library in NEEDED.findall(tool("readelf", "-dW", gate)):
         if not re.fullmatch(r"lib(c|cap)\.so.*|ld-linux.*", library):

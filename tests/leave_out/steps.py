@@ -249,10 +249,10 @@ ROWS = (
     Row("pristine_undumpable", "pristine.memory_of_init", way=WARM),
     Row("pristine_seccomp", "pristine.seccomp", way=WARM),
 )
-# Each is seen by its own case alone, and has been left out alone of programs that are started cold: warm, one trial does.
+# Each is seen by its own case alone, and is left out alone of programs that are started cold: warm, one trial does.
 TOGETHER = tuple("""
-    rlimit_cpu rlimit_nproc rlimit_nofile rlimit_fsize rlimit_stack rlimit_core rlimit_memlock rlimit_msgqueue rlimit_nice
-    rlimit_rtprio rlimit_sigpending signals niceness oom_score core_filter affinity
+    rlimit_cpu rlimit_nproc rlimit_nofile rlimit_fsize rlimit_stack rlimit_core rlimit_memlock rlimit_msgqueue
+    rlimit_nice rlimit_rtprio rlimit_sigpending signals niceness oom_score core_filter affinity
     """.split())
 # What is left out of programs that are started warm, too; what differs then.
 WARM_TOO = dict.fromkeys("""
