@@ -275,7 +275,7 @@ def attack(world, names):
         refused = re.search(r"Nothing was run\. .*?\((\w+), E[A-Z]+\)", said["detail"])
         if refused and said["verdict"] == "BROKEN":
             said.update(verdict="REFUSED", detail=refused.group(1))
-        elif "was started warm" in said["detail"] and said["verdict"] == "BROKEN":
+        elif "never warm" in said["detail"] and said["verdict"] == "BROKEN":
             said.update(verdict="REFUSED", detail="warm")
         say(said["id"], said["verdict"], said["detail"])
 

@@ -2,7 +2,7 @@
 those that started it, nor of the runs before.
 
 A program that is started warm is a copy of an interpreter that waits in a sandbox of its own, and was made by processes
-that entered its sandbox. Sent to programs that are started cold, too: transport.py."""
+that entered its sandbox. What copies could share is in copies.py."""
 from _case import PRELUDE, Open, attempts, host, prints
 from _target import TARGETS, structured
 import warm

@@ -119,20 +119,12 @@ CASES = [port_of_the_server, ports_of_clients, own_socket_of_the_server, sockets
          looks_like_the_transport]
 
 
-# What is tried with programs that are started by exec, too: what a program is, has and sees when it begins, and who
-# else is there.
-COLD_TOO = ("start.*", "priv.*", "env.*", "proc.descriptors", "proc.only-its-own*", "proc.memory-of-pid-1",
-            "proc.no-terminal", "proc.signal-*", "net.from-run-to-run", "net.only-lo",
-            "honest.random-is-fresh", "honest.broken-and-whole")
-
 # What only one of the two has.
 OWN = {"streamable": "http", "stream": "sse"}
 
 
 def goes(case, name):
     """Whether a case is sent over this transport."""
-    if name == "cold":
-        return "listens" not in case.needs and any(fnmatchcase(case.id, pattern) for pattern in COLD_TOO)
     if name == "stdio":
         return "listens" not in case.needs
     return ("listens" in case.needs or any(fnmatchcase(case.id, pattern) for pattern, _ in AGAIN)) and \
