@@ -118,6 +118,10 @@ int PyObject_HasAttrString(PyObject *, const char *);
 int PyObject_IsTrue(PyObject *);
 PyObject *PyObject_Type(PyObject *);
 
+/* Functions from 3.9 on. */
+int Py_EnterRecursiveCall(const char *) __attribute__((weak));
+void Py_LeaveRecursiveCall(void) __attribute__((weak));
+
 void PyObject_GC_UnTrack(void *);
 
 PyObject *PyDict_New(void);
