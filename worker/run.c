@@ -138,17 +138,24 @@ int run_tick(struct run *run, uint64_t now_us)
 	return next_us <= now_us ? 0 : (int)((next_us - now_us + 999) / 1000);
 }
 
+bool run_lose(struct run *run)
+{
+	if (run->lost >= MAX_LOST)
+		return false;
+	run->lost++;
+	return true;
+}
+
 /* Whoever cancelled wants no other try. */
 bool run_is_lost(struct run *run)
 {
 	if (!run->place || run->killed & FRAME_CANCELLED || !run->started || run->capture_error ||
-	    run->lost >= MAX_LOST || sandbox_taken(&run->place->sandbox) == 0)
+	    sandbox_taken(&run->place->sandbox) == 0 || !run_lose(run))
 		return false;
 	watch_clear(&run->watch);
 	capture_clear(&run->capture);
 	lseek(run->stdin_blob, 0, SEEK_SET);
 	run->place = NULL;
-	run->lost++;
 	run->started = false;
 	run->killed = 0;
 	return true;

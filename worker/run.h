@@ -54,6 +54,9 @@ void run_kill(struct run *run, enum frame_flag reason);
  * and has no place. */
 bool run_is_lost(struct run *run);
 
+/* Counts one more place that was lost before it took the program. Returns whether it is worth another try. */
+bool run_lose(struct run *run);
+
 /* Answers on link when the sandbox is REAPED, and ends the run: id is 0 afterwards. sandbox is that of its place, or the
  * one that failed while it waited, or NULL when it was cancelled before. max_cpu_s is the limit it ran under. Returns 0
  * or a negative errno of frame_send. */

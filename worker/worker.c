@@ -118,18 +118,27 @@ static bool is_stale(const struct sandbox *sandbox)
 	return sandbox->failed_stage == STAGE_SYSTEM && sandbox->failed_error == ESTALE;
 }
 
-/* No place can be had at all: says so to whoever waits. */
+/* It stood, and was killed while it waited: that says nothing of the next one. */
+static bool was_killed(const struct sandbox *sandbox)
+{
+	return sandbox->layers && sandbox->failed_stage == STAGE_INIT;
+}
+
+/* The cold place is gone. When none can be had, whoever waits is told so. */
 static void on_failed(struct worker *worker, struct place *place)
 {
-	bool stale = is_stale(&place->sandbox);
+	const struct sandbox *sandbox = &place->sandbox;
+	bool waits = worker->run.id && !worker->run.place;
 
-	log_failure(&place->sandbox);
+	log_failure(sandbox);
 	if (!worker->announced)
-		give_up(worker, &place->sandbox);
-	else if (worker->run.id && !worker->run.place)
-		answer(worker, &place->sandbox);
-	if (stale)
+		give_up(worker, sandbox);
+	else if (waits && (!was_killed(sandbox) || !run_lose(&worker->run)))
+		answer(worker, sandbox);
+	if (is_stale(sandbox))
 		leave(worker, 1);
+	if (was_killed(sandbox))
+		worker->pool.cold_failed = false;
 	pool_drop(&worker->pool, place);
 }
 

@@ -133,7 +133,7 @@ GONE = [
         SAYS + "x = S('in m'); import sys; sys.mine = S('in sys')")),
     ("in_builtins", SAYS + "import builtins; builtins.x = S('builtin'); print('end')"),
     ("in_sys_modules", SAYS + "import sys; sys.modules['odd'] = S('module'); print('end')"),
-    ("in_os_environ_of_a_module", SAYS + "import json; json.x = S('json'); import colorsys; colorsys.x = "
+    ("in_os_environ_of_a_module", SAYS + "import sched; sched.x = S('sched'); import colorsys; colorsys.x = "
      "S('colorsys')"),
     ("in_thread_local", SAYS + "import threading\nl = threading.local(); l.x = S('local'); print('end')"),
     ("in_a_context", SAYS + "import contextvars\nv = contextvars.ContextVar('v'); v.set(S('var')); print('end')"),
@@ -151,8 +151,8 @@ GONE = [
      "        except BaseException as e: print(type(e).__name__)\na = A(); a.a = a\nl = [a]"),
     ("comes_back", "class A:\n    def __del__(s):\n        global k\n        k = s; print('del')\na = A(); "
      "print('end')"),
-    ("many", "class A:\n    def __del__(s): n[0] += 1\nn = [0]; l = [A() for _ in range(20000)]\nclass B:\n"
-     "    def __del__(s): print(n)\nn.append(0); z = B()"),
+    ("many", "class A:\n    def __del__(s):\n        n[0] += 1\n        if n[0] == 20000: print(n)\nn = [0]; l = [A() "
+     "for _ in range(20000)]"),
     ("weakref_callback", "import weakref\nclass A: pass\na = A(); r = weakref.ref(a, lambda r: print('gone', r() is "
      "None)); print('end')"),
     ("weakref_callback_in_a_cycle", "import weakref\nclass A: pass\na = A(); a.a = a; r = weakref.ref(a, lambda r: "

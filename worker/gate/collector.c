@@ -10,25 +10,29 @@ enum function {
 	UNFREEZE,
 	GET_STATS,
 	GET_COUNT,
-	GET_DEBUG
+	GET_DEBUG,
+	IS_ENABLED
 };
 
 enum {
-	FUNCTIONS = GET_DEBUG + 1,
+	FUNCTIONS = IS_ENABLED + 1,
 	REPLACED = FREEZE + 1,
+	GENERATIONS = 3,
+	/* Nothing counts as far by itself. */
+	MAX_COUNT = 4096,
 	/* Of the program alone, in the middle generation: about half a million objects. The list of more would take a
 	 * lot of the memory that a run may have. */
 	MANY_COLLECTIONS = 64,
 	MANY_OBJECTS = 200000,
 };
 
-static const char *const names[FUNCTIONS] = {"get_objects", "get_referrers", "get_freeze_count",
-					     "freeze",	    "collect",	     "unfreeze",
-					     "get_stats",   "get_count",     "get_debug"};
+static const char *const names[FUNCTIONS] = {
+	"get_objects", "get_referrers", "get_freeze_count", "freeze",	 "collect",
+	"unfreeze",    "get_stats",	"get_count",	    "get_debug", "isenabled"};
 
 static struct {
 	PyObject *gc, *functions[FUNCTIONS];
-	long collections;
+	long collections, counts[GENERATIONS];
 	bool frozen;
 } collector;
 
@@ -73,6 +77,38 @@ static PyObject *freeze(PyObject *self, PyObject *arguments, PyObject *keywords)
 	(void)self;
 	collector.frozen = false;
 	return PyObject_Call(collector.functions[FREEZE], arguments, keywords);
+}
+
+/* Imports gc as if for the first time, and asks it for its counts. Returns the module, or NULL with an exception. */
+static PyObject *import_and_count(PyObject *modules, long counts[static GENERATIONS])
+{
+	PyObject *gc = PyImport_ImportModule("gc");
+	PyObject *all = gc ? PyObject_CallMethod(gc, "get_count", NULL) : NULL;
+
+	for (int i = 0; all && i < GENERATIONS; i++)
+		counts[i] = PyLong_AsLong(PyTuple_GetItem(all, i));
+	Py_DecRef(all);
+	if (PyErr_Occurred() || PyDict_DelItemString(modules, "gc") < 0) {
+		Py_DecRef(gc);
+		return NULL;
+	}
+	return gc;
+}
+
+/* What the import itself counts for is known when there has been another. */
+int collector_note(void)
+{
+	PyObject *modules = PySys_GetObject("modules");
+	long again[GENERATIONS];
+	PyObject *first = import_and_count(modules, collector.counts);
+	PyObject *second = first ? import_and_count(modules, again) : NULL;
+	int r = second ? 0 : -1;
+
+	if (second && again[1] == collector.counts[1] && again[0] < 2 * collector.counts[0])
+		collector.counts[0] -= again[0] - collector.counts[0];
+	Py_DecRef(second);
+	Py_DecRef(first);
+	return r;
 }
 
 int collector_prepare(PyObject *gc)
@@ -122,6 +158,38 @@ int collector_freeze(void)
 	return r;
 }
 
+static void collect(int generation, long times)
+{
+	for (long i = 0; i < times && i < MAX_COUNT; i++)
+		Py_DecRef(PyObject_CallFunction(collector.functions[COLLECT], "i", generation));
+}
+
+/* A collection of a generation counts for the next older one; for the youngest it is objects that count, while they
+ * live. */
+void collector_resume(void)
+{
+	PyObject *counts;
+	long n;
+
+	collect(1, collector.counts[2]);
+	collect(0, collector.counts[1]);
+	counts = call(GET_COUNT);
+	n = counts ? PyLong_AsLong(PyTuple_GetItem(counts, 0)) : MAX_COUNT;
+	Py_DecRef(counts);
+	for (; n < collector.counts[0] && n < MAX_COUNT; n++)
+		PyCell_New(NULL);
+	PyErr_Clear();
+}
+
+static bool is_enabled(void)
+{
+	PyObject *enabled = call(IS_ENABLED);
+	bool is = enabled && PyObject_IsTrue(enabled) > 0;
+
+	Py_DecRef(enabled);
+	return is;
+}
+
 void collector_unfreeze(void)
 {
 	PyObject *type, *value, *traceback;
@@ -131,6 +199,17 @@ void collector_unfreeze(void)
 		Py_DecRef(call(UNFREEZE));
 	collector.frozen = false;
 	PyErr_Restore(type, value, traceback);
+}
+
+/* UNFREEZE puts what is frozen behind all others, and FREEZE others behind what is frozen. The oldest of those shall
+ * be first. */
+void collector_unfreeze_in_order(void)
+{
+	if (collector.frozen) {
+		collect(1, is_enabled());
+		Py_DecRef(call(FREEZE));
+	}
+	collector_unfreeze();
 }
 
 static bool is_empty_list(const char *attribute)

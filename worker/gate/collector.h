@@ -6,6 +6,10 @@
 
 #include "worker/gate/python.h"
 
+/* Before anything else in the pristine interpreter: notes how far the collector is on its way to the next collections, as
+ * a program would meet it. Returns 0, or -1 with a Python exception. */
+int collector_note(void);
+
 /* In the pristine interpreter, with the module gc: finds its functions, and lets those by which a program could see
  * that objects are frozen unfreeze them first. Returns 0, or -1 with a Python exception. */
 int collector_prepare(PyObject *gc);
@@ -14,9 +18,17 @@ int collector_prepare(PyObject *gc);
  * can be told from it, and no collection touches the others. Returns 0, or -1 with a Python exception. */
 int collector_freeze(void);
 
+/* The last thing before the copy waits: takes the collector to where collector_note met it, so that objects get old as
+ * they would. In which order those end that the end of the interpreter finds depends on it. */
+void collector_resume(void);
+
 /* Puts them back, unless that was done or the program has frozen everything itself. Leaves an exception as
  * it is. */
 void collector_unfreeze(void);
+
+/* The same at the end of the interpreter, so that what was frozen comes before what the program made, as it does in a
+ * plain interpreter: its last collections end objects in this order. */
+void collector_unfreeze_in_order(void);
 
 /* Whether objects are frozen as collector_freeze left them, and the collector has nothing to say or to call at the end
  * of the interpreter. */

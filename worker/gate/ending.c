@@ -18,10 +18,12 @@
 #include "worker/gate/objects.h"
 #include "worker/gate/python.h"
 
-enum { STATUS_FLUSH_FAILED = 120 };
+enum { STATUS_FLUSH_FAILED = 120, STREAMS = 2 };
+
+static const char *const stream_names[STREAMS] = {"stdout", "stderr"};
 
 static struct {
-	PyObject *count_threads, *add_audit_hook;
+	PyObject *count_threads, *add_audit_hook, *streams[STREAMS];
 	bool audited;
 } ending;
 
@@ -44,6 +46,10 @@ int ending_prepare(void)
 	ending.count_threads = thread ? PyObject_GetAttrString(thread, "_count") : NULL;
 	Py_DecRef(thread);
 	Py_DecRef(sys);
+	for (int i = 0; i < STREAMS; i++) {
+		ending.streams[i] = PySys_GetObject(stream_names[i]);
+		Py_IncRef(ending.streams[i]);
+	}
 	return ending.add_audit_hook && ending.count_threads ? objects_prepare() : -1;
 }
 
@@ -81,9 +87,24 @@ static bool may_start_something(void)
 	       number_of(PyObject_CallMethod(atexit, "_ncallbacks", NULL)) != 0;
 }
 
-static bool is_original(const char *name, const char *original)
+/* Whether no flush of a stream runs code of the program: each is the one that Python made, and has no more attributes
+ * than that gave it, which is its mode. */
+static bool has_own_streams(void)
 {
-	return PySys_GetObject(name) == PySys_GetObject(original);
+	for (int i = 0; i < STREAMS; i++) {
+		PyObject *stream = PySys_GetObject(stream_names[i]), *dict;
+		ssize_t n;
+
+		if (!stream || stream != ending.streams[i])
+			return false;
+		dict = PyObject_GetAttrString(stream, "__dict__");
+		n = dict ? PyDict_Size(dict) : -1;
+		Py_DecRef(dict);
+		PyErr_Clear();
+		if (n != 1)
+			return false;
+	}
+	return true;
 }
 
 static void wait_for_threads(void)
@@ -148,20 +169,22 @@ static bool end_of_objects_is_unseen(void)
 /* The end as far as it can be seen. Returns false when Py_FinalizeEx is needed. */
 static bool end_quickly(bool *flushed)
 {
-	if (ending.audited || may_start_something() || !is_original("stdout", "__stdout__") ||
-	    !is_original("stderr", "__stderr__"))
+	if (ending.audited || may_start_something())
 		return false;
 	wait_for_threads();
 	call_exit_functions();
+	/* What Py_FinalizeEx is to flush, and to tell of, is not flushed before. */
+	if (!has_own_streams() || !end_of_objects_is_unseen())
+		return false;
 	*flushed = flush("stdout", true);
 	*flushed &= flush("stderr", false);
-	return end_of_objects_is_unseen();
+	return true;
 }
 
 /* Frozen objects would hold what only they refer to. */
 static bool end_slowly(void)
 {
-	collector_unfreeze();
+	collector_unfreeze_in_order();
 	return Py_FinalizeEx() == 0;
 }
 

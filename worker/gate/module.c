@@ -39,6 +39,7 @@ static _Noreturn void become_program(PyObject *door)
 	if (python_is_at_least(13))
 		Py_DecRef(door);
 	preload_refresh();
+	collector_resume();
 	if (enter_wait(gate.enter, &report) < 0)
 		_exit(1);
 	program_run(gate.path, report);
@@ -108,7 +109,8 @@ static int prepare_copies(PyObject *globals, uint32_t *loaded)
 
 	gate.error_stream = PySys_GetObject("stderr");
 	Py_IncRef(gate.error_stream);
-	if (fresh && remember_path(globals) == 0 && ending_prepare() == 0 &&
+	if (fresh && collector_note() == 0 && remember_path(globals) == 0 &&
+	    ending_prepare() == 0 &&
 	    preload_start(enter_modules(gate.enter), globals, loaded) == 0) {
 		PyDict_Clear(globals);
 		r = PyDict_Update(globals, fresh);

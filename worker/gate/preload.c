@@ -21,17 +21,37 @@ static struct {
 	PyObject *functions, *stash, *load, *load_plainly;
 } preload;
 
+/* It fails only where the limit was lowered meanwhile, and an error that there is comes first. */
+static void enter_again(bool fine)
+{
+	PyObject *type = NULL, *value = NULL, *traceback = NULL;
+
+	if (!Py_EnterRecursiveCall)
+		return;
+	if (!fine)
+		PyErr_Fetch(&type, &value, &traceback);
+	if (Py_EnterRecursiveCall("") != 0)
+		PyErr_Clear();
+	if (!fine)
+		PyErr_Restore(type, value, traceback);
+}
+
 /* importlib._bootstrap._load_unlocked, and no frame that a traceback would show. */
 static PyObject *load_unlocked(PyObject *self, PyObject *spec)
 {
-	PyObject *name = PyObject_GetAttrString(spec, "name"), *function;
+	PyObject *name = PyObject_GetAttrString(spec, "name"), *function, *module;
 
 	(void)self;
 	if (!name)
 		return NULL;
 	function = PyDict_GetItem(preload.stash, name) ? preload.load : preload.load_plainly;
 	Py_DecRef(name);
-	return PyObject_CallFunctionObjArgs(function, spec, (PyObject *)NULL);
+	/* This function is not to count as a level of recursion. 3.8 has no function for that. */
+	if (Py_LeaveRecursiveCall)
+		Py_LeaveRecursiveCall();
+	module = PyObject_CallFunctionObjArgs(function, spec, (PyObject *)NULL);
+	enter_again(module != NULL);
+	return module;
 }
 
 static int compile_functions(void)

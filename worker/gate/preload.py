@@ -33,7 +33,11 @@ _running = []   # names of the modules whose bodies run, the innermost last
 _loaded = []    # names of modules whose bodies have run
 _aside = {}     # name -> module, those that are not to be seen while an extension is loaded
 _attributes = []
-_finders = []   # what preloading leaves in sys.meta_path
+_old = {}       # name -> module, what was loaded anew
+_anew = set()   # top-level names of what is not thawed in this copy, but loaded anew
+_rigid = set()  # top-level names of what has extensions, or is imported by one
+_plain = set()  # top-level names of what the three known libraries need
+_stamps = {}    # path -> what stat had to say of it when it was loaded
 _known = set(sys.modules)   # names of modules that were there before, or that are recorded
 _real = {}      # what is replaced while it is recorded
 
@@ -350,7 +354,6 @@ def preload(names, main):
             good |= _import_one(name, main) << i
     finally:
         _stop_recording()
-    _finders.extend(sys.meta_path)
     _hide()
     _take_back_settings()
     _keep_files()
@@ -358,6 +361,8 @@ def preload(names, main):
     for i, name in enumerate(names):
         if good >> i & 1:
             _closure(name)
+    _learn()
+    _remember()
     return good
 
 
@@ -383,34 +388,180 @@ def _thaw(names):
                 _waking[name](module)
             except OSError:
                 pass
-    for _, effect in sorted(effects, key=lambda pair: pair[0]):
-        effect()
-
-
-def _has_its_own_way(names):
-    """The program has put something of its own where these come from, so they have to be loaded anew."""
-    for name in names:
-        if name in sys.modules and sys.modules[name] is not stash.get(name, sys.modules[name]):
-            return True
-    return any(finder not in _finders for finder in sys.meta_path)
+    if effects:
+        for _, effect in sorted(effects, key=lambda pair: pair[0]):
+            effect()
+        _remember()
 
 
 def load(spec):
     """In the place of _load_unlocked, for a module whose name is in the stash."""
     name = spec.name
     if not _same(stash[name], spec):
-        return _real["load"](spec)
+        _anew.add(_top(name))
     names = _closure(name)
-    if _has_its_own_way(names):
-        # A process can have an extension only once.
-        if not isinstance(spec.loader, _bootstrap_external.ExtensionFileLoader):
-            del stash[name]
+    if _top(name) not in _anew and not (_is_undisturbed(name, names) and _is_unchanged(name)):
+        _anew.update(_stale(names))
+    if _top(name) in _anew:
+        if not (_same(stash[name], spec) and isinstance(spec.loader, _bootstrap_external.ExtensionFileLoader)):
+            _old[name] = stash.pop(name)
             return _real["load"](spec)
         names = [name]
     _thaw(names)
+    if _top(name) in _anew:
+        _renew(sys.modules[name])
     module = sys.modules.pop(name)
     sys.modules[name] = module
     return module
+
+
+def _renew(extension):
+    """A process can have an extension only once. What this one has imported is to be from the modules that there are now.
+    """
+    for other in _edges.get(extension.__name__, ()):
+        if _top(other) in _anew and not extension.__name__.startswith(other + "."):
+            __import__(other)
+            old, new = _old.get(other), sys.modules[other]
+            for name, value in list(vars(extension).items()) if old is not None else ():
+                if value is not None and getattr(old, name, None) is value:
+                    if not hasattr(new, name):
+                        raise ImportError("cannot import name " + name)
+                    setattr(extension, name, getattr(new, name))
+    guard = vars(extension).get("_reload_guard")
+    if guard is not None:   # numpy's, which would warn
+        def once():
+            extension._reload_guard = guard
+        extension._reload_guard = once
+
+
+# --- when not to thaw -------------------------------------------------------------------------------------------------
+
+# What a program has changed may be what an import would have met: files that are found before those of a library,
+# finders, the environment. Then it is asked for each package whether it is still the same, and those that are not are
+# loaded anew, with all that need them. Only, the code of an extension stays as it is, and has hold of the classes of its
+# package; so a package that has one is loaded anew for a better reason than that the environment is another.
+
+_KNOWN = ("numpy", "pandas", "matplotlib")
+_now = {}       # what a program would have to change
+
+
+def _top(name):
+    return name.partition(".")[0]
+
+
+def _origin(module):
+    spec = getattr(module, "__spec__", None)
+    return spec.origin if spec is not None and spec.has_location and isinstance(spec.origin, str) else None
+
+
+def _stat(path):
+    try:
+        result = os.stat(path)
+        return result.st_mtime_ns, result.st_size, result.st_ino
+    except OSError:
+        return None
+
+
+def _learn():
+    for name, module in stash.items():
+        origin = _origin(module)
+        if origin is None:
+            continue
+        for path in (origin, os.path.dirname(origin)):
+            if path not in _stamps:
+                _stamps[path] = _stat(path)
+        if isinstance(module.__spec__.loader, _bootstrap_external.ExtensionFileLoader):
+            _rigid.update(_top(other) for other in list(_edges.get(name, ())) + [name])
+    for name in list(stash):
+        if _top(name) in _KNOWN:
+            _plain.update(_top(other) for other in _closure(name))
+
+
+def _surroundings():
+    return [sys.meta_path[:], sys.path_hooks[:], sys.path[:], os.environ._data.copy(), os.getcwd(),
+            sorted(os.listdir(sys.path[0]))]
+
+
+def _remember():
+    """What is here, and what thawing has changed, is not the program's doing."""
+    try:
+        _now["surroundings"] = _surroundings()
+    except OSError:
+        _now.pop("surroundings", None)
+    _now["filters"] = _warnings.filters[:]
+
+
+def _is_undisturbed(name, names):
+    try:
+        if _surroundings() != _now["surroundings"]:
+            return False
+    except (OSError, LookupError, AttributeError, TypeError):
+        return False
+    if builtins.__import__ is not _real["import"] or sys.gettrace() or sys.getprofile():
+        return False
+    if any(item[0] != "ignore" and item not in _now["filters"] for item in _warnings.filters):
+        return False
+    for finder in sys.path_importer_cache.values():
+        if finder is not None and type(finder) is not _bootstrap_external.FileFinder:
+            return False
+    for one in names:
+        if one in sys.modules and sys.modules[one] is not stash.get(one, sys.modules[one]):
+            return False
+    return not (_top(name) == "matplotlib" and _has_settings())
+
+
+def _is_unchanged(name):
+    """Files of a package that was installed anew are in directories that changed."""
+    top, module = _top(name), stash[name]
+    for origin in {_origin(module), _origin(stash.get(top) or sys.modules.get(top))}:
+        if origin and any(_stat(path) != _stamps.get(path) for path in (origin, os.path.dirname(origin))):
+            return False
+    return True
+
+
+def _has_settings():
+    directories = [os.curdir, os.environ.get("MPLCONFIGDIR") or os.curdir]
+    return any(_stat(os.path.join(directory, "matplotlibrc")) for directory in directories)
+
+
+def _is_other_for_matplotlib():
+    old, new = _now["surroundings"][3], os.environ._data
+    return _has_settings() or any(
+        key.startswith((b"MPL", b"MATPLOTLIB", b"XDG_", b"HOME", b"DISPLAY", b"WAYLAND", b"TMP")) and
+        old.get(key) != new.get(key) for key in set(old) | set(new))
+
+
+def _is_stale(top, names):
+    module = stash.get(top)
+    if getattr(module, "__spec__", None) is not None:   # others were put into sys.modules by hand
+        try:
+            found = bootstrap._find_spec(top, None)
+        except Exception:
+            return True
+        if found is None or not _same(module, found):
+            return True
+    for name in names:
+        if name in stash and (not _is_unchanged(name) or sys.modules.get(name, stash[name]) is not stash[name]):
+            return True
+    if top == "matplotlib":
+        return _is_other_for_matplotlib()
+    return top not in _plain and top not in _rigid
+
+
+def _stale(names):
+    """The top-level names of those that are to be loaded anew."""
+    if "surroundings" not in _now:
+        return set(map(_top, names))
+    groups = {}
+    for name in names:
+        groups.setdefault(_top(name), []).append(name)
+    stale = {top for top, group in groups.items() if top in _anew or top not in _base and _is_stale(top, group)}
+    stale.update(_top(name) for name in names if name in sys.modules and name in stash)
+    count = -1
+    while count != len(stale):
+        count = len(stale)
+        stale.update(_top(name) for name in names if any(_top(other) in stale for other in _edges.get(name, ())))
+    return stale
 
 
 # --- what must not be the same in every copy --------------------------------------------------------------------------

@@ -118,6 +118,10 @@ int PyObject_HasAttrString(PyObject *, const char *);
 int PyObject_IsTrue(PyObject *);
 PyObject *PyObject_Type(PyObject *);
 
+/* Functions from 3.9 on. */
+int Py_EnterRecursiveCall(const char *) __attribute__((weak));
+void Py_LeaveRecursiveCall(void) __attribute__((weak));
+
 void PyObject_GC_UnTrack(void *);
 
 PyObject *PyDict_New(void);
@@ -127,6 +131,9 @@ int PyDict_Update(PyObject *, PyObject *);
 PyObject *PyDict_GetItem(PyObject *, PyObject *);
 PyObject *PyDict_GetItemString(PyObject *, const char *);
 int PyDict_SetItemString(PyObject *, const char *, PyObject *);
+int PyDict_DelItemString(PyObject *, const char *);
+ssize_t PyDict_Size(PyObject *);
+PyObject *PyCell_New(PyObject *);
 ssize_t PyList_Size(PyObject *);
 PyObject *PyList_GetItem(PyObject *, ssize_t);
 PyObject *PyTuple_GetItem(PyObject *, ssize_t);
