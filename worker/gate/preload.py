@@ -19,6 +19,7 @@ import sys
 import _warnings
 
 _base = set(sys.modules)
+import _contextvars
 import gc
 
 _collect = gc.collect
@@ -140,6 +141,7 @@ def _record_load(spec):
         _loaded.append(spec.name)
         return module
     finally:
+        _tables_add(spec.name)
         _places_look()
         _adopt_strays()
         _leave(_running.pop())
@@ -240,6 +242,7 @@ def _environment_effect(old, new):
 def _places_look():
     """Whatever has changed since the last look is the doing of the body that runs."""
     now = _contents()
+    _tables_look()
     if now == _seen:
         return
     for place, old, new in zip(_places, _seen, now):
@@ -250,7 +253,95 @@ def _places_look():
     _seen[:] = now
 
 
+# Dictionaries of modules, into which others put what is theirs: names, and the contents before that.
+_tables = {"sys": (sys.path_importer_cache, sys.path_importer_cache.copy())}
+_tables_seen = {"sys": set(sys.path_importer_cache)}
+_threads = []   # how many threads were numbered when that was last looked at
+
+
+def _table_of(name):
+    module = sys.modules.get(name)
+    if name == "logging":
+        return module.root.manager.loggerDict
+    return module.cache if name == "linecache" else module.dispatch_table
+
+
+def _tables_add(name):
+    """As its own body has left it."""
+    if name in ("linecache", "logging", "copyreg") and name in sys.modules and name not in _tables:
+        table = _table_of(name)
+        _tables[name] = table, table.copy()
+        _tables_seen[name] = set(table)
+    if name == "threading" and name in sys.modules and not _threads:
+        _threads.append(_count_threads(sys.modules[name]))
+
+
+def _count_threads(threading):
+    return int(repr(threading._counter.__self__)[6:-1])     # count(n)
+
+
+def _logger_effect(name, logger):
+    def apply():
+        manager = logger.manager
+        there = manager.loggerDict.get(name)
+        if isinstance(there, type(logger)):     # the program's; from here on they are one
+            logger.__dict__ = there.__dict__
+            return
+        manager.loggerDict[name] = logger
+        logger._cache.clear()
+        if there is not None:
+            manager._fixupChildren(there, logger)
+        manager._fixupParents(logger)
+    return apply
+
+
+def _table_effect(table, added):
+    def apply():
+        for key, value in added.items():
+            table.setdefault(key, value)
+    return apply
+
+
+def _threads_effect(threading, count):
+    def apply():
+        for _ in range(count):
+            threading._counter()
+    return apply
+
+
+def _tables_look():
+    for name, (table, _) in _tables.items():
+        seen = _tables_seen[name]
+        if len(table) == len(seen):
+            continue
+        added = {key: value for key, value in table.items() if key not in seen}
+        seen.update(added)
+        if name != "logging":
+            _effect(_table_effect(table, added))
+            continue
+        for key, value in added.items():
+            if hasattr(value, "_cache"):        # others only hold a place
+                _effect(_logger_effect(key, value))
+            else:
+                seen.discard(key)
+    if _threads and "threading" in sys.modules:
+        count = _count_threads(sys.modules["threading"])
+        if count != _threads[-1]:
+            _effect(_threads_effect(sys.modules["threading"], count - _threads[-1]))
+            _threads.append(count)
+
+
+def _tables_restore():
+    for table, before in _tables.values():
+        table.clear()
+        table.update(before)
+    threading = stash.get("threading") or sys.modules.get("threading")
+    if _threads and threading is not None:
+        threading._counter = type(threading._counter.__self__)(_threads[0]).__next__
+
+
 def _places_restore():
+    _tables_restore()
     for place, content in zip(_places, _before):
         if place != content:
             place[:] = content
@@ -263,7 +354,9 @@ def _places_restore():
 
 def _start_recording():
     import atexit
-    for name in ("gc", "atexit"):
+    for name in ("linecache", "logging", "copyreg", "threading"):
+        _tables_add(name)
+    for name in ("gc", "atexit", "_contextvars"):
         _enter(name)
         _leave(name)
     _real.update({"load": bootstrap._load_unlocked, "find": bootstrap._find_and_load, "import": builtins.__import__,
@@ -351,7 +444,7 @@ def preload(names, main):
     _start_recording()
     try:
         for i, name in enumerate(names):
-            good |= _import_one(name, main) << i
+            good |= _contextvars.Context().run(_import_one, name, main) << i
     finally:
         _stop_recording()
     _hide()
@@ -674,5 +767,8 @@ def refresh():
     process = stash.get("multiprocessing.process")
     if process is not None:
         process.current_process().authkey = os.urandom(32)
+    threading = stash.get("threading") or sys.modules.get("threading")
+    if hasattr(getattr(threading, "_main_thread", None), "_set_native_id"):
+        threading._main_thread._set_native_id()
     exec(_TOUCH, {"__name__": "__touch__"})
     _collect()
