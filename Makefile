@@ -315,7 +315,7 @@ bench bench-record:
 
 # Analysers take their time: every file on its own, as many at once as ANALYSERS says.
 ANALYSERS ?= $(shell nproc)
-each_source = printf '%s\n' $(SOURCES) | xargs -P $(ANALYSERS) -n 1
+each_source = printf '%s\n' $(SOURCES) $(GATE) | xargs -P $(ANALYSERS) -n 1
 
 .PHONY: format format-check tidy cppcheck analyze cross
 format:
@@ -331,7 +331,7 @@ tidy: compile_commands.json
 cppcheck:
 	@cppcheck --quiet --std=c11 --enable=warning,portability,performance --inline-suppr --error-exitcode=1 \
 		--suppress=missingIncludeSystem --suppress=normalCheckLevelMaxBranches --suppress=memleak --suppress=resourceLeak \
-		'-D__VA_OPT__(...)=__VA_ARGS__' -D_GNU_SOURCE -DBUILD_ID=1 -I. $(SOURCES)
+		'-D__VA_OPT__(...)=__VA_ARGS__' -D_GNU_SOURCE -DBUILD_ID=1 -I. $(SOURCES) $(GATE)
 
 # fd-leak: descriptors 0 to 3 of a child that becomes another program are none, as gcc 14 has it; gcc 12 ignores the flag.
 analyze: cross

@@ -115,14 +115,9 @@ static uint64_t next_tick(const struct run *run, uint64_t deadline_us)
 	return run->watch.next_us < deadline_us ? run->watch.next_us : deadline_us;
 }
 
-int run_tick(struct run *run, uint64_t now_us)
+/* Kills it when it is time for that. */
+static void judge(struct run *run, struct sandbox *sandbox, uint64_t deadline_us, uint64_t now_us)
 {
-	uint64_t deadline_us = run->started_us + run->request.deadline_ms * UINT64_C(1000);
-	struct sandbox *sandbox = run->place ? &run->place->sandbox : NULL;
-	uint64_t next_us;
-
-	if (!run->started || sandbox->state != SANDBOX_RUNNING)
-		return -1;
 	if (now_us >= deadline_us)
 		run_kill(run, FRAME_TIMED_OUT);
 	else if (watch_look(&run->watch, now_us))
@@ -132,6 +127,17 @@ int run_tick(struct run *run, uint64_t now_us)
 		if (is_stuck(run, now_us))
 			sandbox_kill(sandbox);
 	}
+}
+
+int run_tick(struct run *run, uint64_t now_us)
+{
+	uint64_t deadline_us = run->started_us + run->request.deadline_ms * UINT64_C(1000);
+	struct sandbox *sandbox = run->place ? &run->place->sandbox : NULL;
+	uint64_t next_us;
+
+	if (!sandbox || !run->started || sandbox->state != SANDBOX_RUNNING)
+		return -1;
+	judge(run, sandbox, deadline_us, now_us);
 	if (sandbox->state != SANDBOX_RUNNING)
 		return -1;
 	next_us = next_tick(run, deadline_us);

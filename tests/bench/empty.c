@@ -87,8 +87,7 @@ static void wait_beyond(struct empty *empty, enum sandbox_state state)
 	struct sandbox *sandbox = &empty->sandbox;
 
 	while (sandbox->state == state) {
-		struct pollfd polls[1 + SANDBOX_POLLS] = {
-			{.fd = empty->signals, .events = POLLIN}};
+		struct pollfd polls[1 + SANDBOX_POLLS] = {{.fd = empty->signals, .events = POLLIN}};
 		struct signalfd_siginfo info;
 		struct rusage usage;
 		pid_t pid;

@@ -99,7 +99,7 @@ static PyObject *import_and_count(PyObject *modules, long counts[static GENERATI
 int collector_note(void)
 {
 	PyObject *modules = PySys_GetObject("modules");
-	long again[GENERATIONS];
+	long again[GENERATIONS] = {0};
 	PyObject *first = import_and_count(modules, collector.counts);
 	PyObject *second = first ? import_and_count(modules, again) : NULL;
 	int r = second ? 0 : -1;
