@@ -146,7 +146,7 @@ $(BUILD)/gate/%.o: %.c $(BUILD)/command
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_OURS) $(CPPFLAGS) $(GATE_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(BUILD)/gate/worker/gate/preload.o: worker/gate/preload.py
+$(BUILD)/gate/worker/gate/preload.o: worker/gate/preload.py worker/gate/leavings.py
 
 define link_gate
 	$(Q)$(CC) $(GATE_CFLAGS) $(CFLAGS) -shared $(filter-out -pie,$(HARDEN_LDFLAGS)) $(LDFLAGS) -Wl,--as-needed -Wl,--gc-sections -s \

@@ -66,7 +66,9 @@ static void make_unfit(struct pool *pool, uint32_t modules, const char *why)
 /* What it printed is part of what a program prints that imports it, and would be missing in a copy. */
 static bool is_fit(struct pool *pool, enum place_kind kind, const struct pristine *pristine)
 {
-	make_unfit(pool, pristine->missing, "its import failed");
+	make_unfit(pool, pristine->missing, "its import failed, or left more than modules");
+	if (pristine->missing)
+		return false;
 	if (!pristine->printed)
 		return kind == PLACE_BARE || pristine->modules;
 	if (kind == PLACE_LOADED) {

@@ -183,12 +183,26 @@ static bool is_below(const char *path, const char *variable)
 	return prefix && !strncmp(path, prefix, strlen(prefix)) && path[strlen(prefix)] == '/';
 }
 
+/* Python's own, or that of a library which is known to say nothing when its objects end. */
+static bool is_known(const char *path)
+{
+	static const char *const libraries[] = {"numpy/", "pandas/", "matplotlib/", "PIL/",
+						"dateutil/"};
+	const char *packages = strstr(path, "-packages/");
+
+	for (size_t i = 0; packages && i < sizeof(libraries) / sizeof(*libraries); i++)
+		if (!strncmp(strchr(packages, '/') + 1, libraries[i], strlen(libraries[i])))
+			return true;
+	return !packages;
+}
+
 /* Code of a library: the callbacks by which it, or a weak set or dictionary, forgets an object. */
 static bool is_of_library(PyObject *code)
 {
 	PyObject *file = PyObject_GetAttrString(code, "co_filename");
 	const char *path = file ? PyUnicode_AsUTF8(file) : NULL;
-	bool is = path && (is_below(path, "prefix") || is_below(path, "base_prefix"));
+	bool is = path && (is_below(path, "prefix") || is_below(path, "base_prefix")) &&
+		  is_known(path);
 
 	Py_DecRef(file);
 	return is;

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "worker/gate/collector.h"
+#include "worker/gate/objects.h"
 
 /* importlib's: its frames are left out of tracebacks. */
 #define FILE_NAME "<frozen importlib._bootstrap_external>"
@@ -13,6 +14,7 @@ __asm__(".pushsection .rodata\n"
 	".hidden preload_text\n"
 	"preload_text:\n"
 	".incbin \"worker/gate/preload.py\"\n"
+	".incbin \"worker/gate/leavings.py\"\n"
 	".byte 0\n"
 	".popsection");
 extern const char preload_text[] __attribute__((visibility("hidden")));
@@ -54,6 +56,12 @@ static PyObject *load_unlocked(PyObject *self, PyObject *spec)
 	return module;
 }
 
+static PyObject *ends_unseen(PyObject *self, PyObject *list)
+{
+	(void)self;
+	return Py_BuildValue("i", objects_end_unseen(list));
+}
+
 static int compile_functions(void)
 {
 	PyObject *code = Py_CompileString(preload_text, FILE_NAME, PYTHON_FILE_INPUT),
@@ -71,6 +79,17 @@ static int compile_functions(void)
 static PyObject *function(const char *name)
 {
 	return PyDict_GetItemString(preload.functions, name);
+}
+
+static int give_ends_unseen(void)
+{
+	static struct python_method method = {"ends_unseen", ends_unseen, PYTHON_ONE_ARGUMENT,
+					      NULL};
+	PyObject *object = PyCFunction_NewEx(&method, NULL, NULL);
+	int r = object ? PyDict_SetItemString(preload.functions, method.name, object) : -1;
+
+	Py_DecRef(object);
+	return r;
 }
 
 static int wait_for_imports(void)
@@ -104,7 +123,8 @@ int preload_start(const char *names, PyObject *globals, uint32_t *loaded)
 	long bits;
 
 	*loaded = 0;
-	if (compile_functions() < 0 || collector_prepare(function("gc")) < 0)
+	if (compile_functions() < 0 || give_ends_unseen() < 0 ||
+	    collector_prepare(function("gc")) < 0)
 		return -1;
 	bits = call_preload(names, globals);
 	if (bits < 0)

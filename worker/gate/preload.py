@@ -20,7 +20,10 @@ import _warnings
 
 _base = set(sys.modules)
 import _contextvars
+import _locale
+import _signal
 import gc
+import time
 
 _collect = gc.collect
 stash = {}      # name -> module, what is hidden
@@ -40,6 +43,7 @@ _rigid = set()  # top-level names of what has extensions, or is imported by one
 _plain = set()  # top-level names of what the three known libraries need
 _stamps = {}    # path -> what stat had to say of it when it was loaded
 _known = set(sys.modules)   # names of modules that were there before, or that are recorded
+_fresh = {}     # name -> (module, its names when its body had ended)
 _real = {}      # what is replaced while it is recorded
 
 
@@ -142,6 +146,8 @@ def _record_load(spec):
         return module
     finally:
         _tables_add(spec.name)
+        if type(sys.modules.get(spec.name)) is type(sys):
+            _fresh[spec.name] = sys.modules[spec.name], vars(sys.modules[spec.name]).copy()
         _places_look()
         _adopt_strays()
         _leave(_running.pop())
@@ -356,10 +362,17 @@ def _start_recording():
     import atexit
     for name in ("linecache", "logging", "copyreg", "threading"):
         _tables_add(name)
-    for name in ("gc", "atexit", "_contextvars"):
-        _enter(name)
-        _leave(name)
-    _real.update({"load": bootstrap._load_unlocked, "find": bootstrap._find_and_load, "import": builtins.__import__,
+    for name in ("gc", "atexit", "_contextvars", "_locale", "_signal", "time"):
+        if name not in _base:
+            _enter(name)
+            _leave(name)
+    add_audit_hook = sys.addaudithook
+
+    def count_audit_hook(hook):
+        _audits.append(hook)
+        add_audit_hook(hook)
+    sys.addaudithook = count_audit_hook
+    _real.update({"audit": add_audit_hook, "load": bootstrap._load_unlocked, "find": bootstrap._find_and_load, "import": builtins.__import__,
                   "register": atexit.register})
     _before[:] = _contents()
     _seen[:] = _contents()
@@ -374,6 +387,7 @@ def _stop_recording():
     bootstrap._find_and_load = _real["find"]
     builtins.__import__ = _real["import"]
     sys.modules["atexit"].register = _real["register"]
+    sys.addaudithook = _real["audit"]
 
 
 def _forget(names):
@@ -391,7 +405,9 @@ _SOON = {"matplotlib.pyplot": ("matplotlib.backends.backend_agg",)}
 
 
 def _import_one(name, main):
-    there = set(sys.modules)
+    """Returns whether it is there, and whether there is nothing else that came with it."""
+    before = _Before(main)
+    _fresh.clear()
     try:
         exec("import " + name, main)
         for more in _SOON.get(name, ()):
@@ -399,10 +415,13 @@ def _import_one(name, main):
                 exec("import " + more, main)
             except ImportError:
                 pass
-        return True
+        loaded = True
     except BaseException:
-        _forget([name for name in sys.modules if name not in there])
-        return False
+        _forget([name for name in sys.modules if name not in before.modules])
+        loaded = False
+    if not before.is_clean(_top(name)) or loaded and _top(name) not in _KNOWN and _ends_seen(_top(name)):
+        return False, False
+    return loaded, True
 
 
 def _closure(name):
@@ -440,19 +459,23 @@ def preload(names, main):
     """Imports and hides each of names, which have commas between them, from the dict main. Returns which went well, as
     bits."""
     names = names.split(",") if names else []
-    good = 0
+    good = (1 << len(names)) - 1
     _start_recording()
     try:
         for i, name in enumerate(names):
-            good |= _contextvars.Context().run(_import_one, name, main) << i
+            loaded, clean = _contextvars.Context().run(_import_one, name, main)
+            if not loaded:
+                good &= ~(1 << i)
+            if not clean:       # nothing of this process will be used
+                return good
     finally:
         _stop_recording()
     _hide()
     _take_back_settings()
     _keep_files()
     sys.path_importer_cache.pop(sys.path[0], None)
-    for i, name in enumerate(names):
-        if good >> i & 1:
+    for name in names:
+        if name in _order:
             _closure(name)
     _learn()
     _remember()
