@@ -31,6 +31,7 @@ def known():
 
 def start_of(result):
     """How the program of this result was started; a server that has one way only does not say it."""
+    check(RUN_META in result.get("_meta", {}), "no result of a run:", str(result)[:300])
     return result["_meta"][RUN_META].get("start", COLD)
 
 

@@ -290,10 +290,12 @@ TRACEBACKS = [
 
 # What the sandbox gives a program, and who it is: the ids are the sandbox's own, and limits are those of the run.
 INSIDE = [
-    # 32 and 33 are the C library's own, which catches them once there has been a thread.
     ("status", "import re\nprint(*[l for l in open('/proc/self/status') if re.match('Umask|State|Tracer|Uid|Gid|"
-     "Groups|Threads|SigP|ShdPnd|SigB|SigI|Cap|NoNew|Seccomp:|Speculation|CoreDumping|THP|PPid', l)], "
-     "*[hex(int(l[7:], 16) & ~(3 << 31)) for l in open('/proc/self/status') if l[:6] == 'SigCgt'], sep='')"),
+     "Groups|Threads|SigP|ShdPnd|SigB|SigI|Cap|NoNew|Seccomp:|Speculation|"
+     "CoreDumping|THP|PPid', l)], sep='')"),
+    # But for 32 and 33, which the C library handles as soon as there has been a thread.
+    ("signals_caught", "print(*[hex(int(l.split()[1], 16) & ~(3 << 31)) for l in open('/proc/self/status') if "
+     "l[:6] == 'SigCgt'])"),
     ("limits", "print(*[l for l in open('/proc/self/limits') if l[:8] != 'Max data'])\nimport resource as "
      "r\nprint([(n, r.getrlimit(getattr(r, n))) "
      "for n in sorted(dir(r)) if n.startswith('RLIMIT_') and n != 'RLIMIT_DATA'])"),

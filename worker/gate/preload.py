@@ -793,5 +793,15 @@ def refresh():
     threading = stash.get("threading") or sys.modules.get("threading")
     if hasattr(getattr(threading, "_main_thread", None), "_set_native_id"):
         threading._main_thread._set_native_id()
+    # Thawing writes to the pages of all these: to their counts of references.
+    count = len(sys.modules)
+    for name, module in stash.items():
+        sys.modules[name] = module
+        vars(module).get("__spec__")
+        for _, effect in _effects.get(name, ()):
+            effect.__closure__
+    while len(sys.modules) > count:
+        sys.modules.popitem()
+    _surroundings()
     exec(_TOUCH, {"__name__": "__touch__"})
     _collect()
