@@ -85,7 +85,7 @@ int enter_fork(struct enter *enter)
 	return send(enter->control, &status, sizeof(status), 0) < 0 ? -errno : 1;
 }
 
-int enter_wait(struct enter *enter, int *report)
+void enter_wait(struct enter *enter)
 {
 	int file;
 	off_t offset = 0;
@@ -102,6 +102,4 @@ int enter_wait(struct enter *enter, int *report)
 	if (failed)
 		_exit(99);
 	closefrom(3);
-	*report = -1;
-	return 0;
 }

@@ -30,7 +30,7 @@ int enter_next(struct enter *enter);
 int enter_fork(struct enter *enter);
 
 /* In the copy: says that it is ready, waits for the program, and returns when /sandbox/main.py is written, 0, 1 and 2
- * are the run's pipes and every other descriptor is closed. *report is -1. Returns 0. Exits when there will be no program. */
-int enter_wait(struct enter *enter, int *report);
+ * are the run's pipes and every other descriptor is closed. Exits when there will be no program. */
+void enter_wait(struct enter *enter);
 
 #endif

@@ -15,11 +15,10 @@
 #include "worker/gate/collector.h"
 #include "worker/gate/ending.h"
 #include "worker/gate/enter.h"
+#include "worker/gate/plan.h"
 #include "worker/gate/preload.h"
 #include "worker/gate/program.h"
 #include "worker/gate/python.h"
-
-enum { CONTROL = 3, PLAN = 4 };
 
 /* What the door needs; the interpreter gives it no argument to carry. */
 static struct {
@@ -31,8 +30,6 @@ static struct {
 /* The copy, from here on. */
 static _Noreturn void become_program(PyObject *door)
 {
-	int report = -1;
-
 	PyOS_AfterFork_Child();
 	PySys_SetObject("stderr", gate.error_stream);
 	/* From 3.13 on flush_io has a reference of its own, and will not come to give it up. */
@@ -40,9 +37,8 @@ static _Noreturn void become_program(PyObject *door)
 		Py_DecRef(door);
 	preload_refresh();
 	collector_resume();
-	if (enter_wait(gate.enter, &report) < 0)
-		_exit(1);
-	program_run(gate.path, report);
+	enter_wait(gate.enter);
+	program_run(gate.path);
 }
 
 static _Noreturn void serve(PyObject *door)
@@ -127,7 +123,7 @@ PyObject *PyInit_gate(void)
 
 	uint32_t loaded;
 
-	gate.enter = enter_open(CONTROL, PLAN);
+	gate.enter = enter_open(GATE_CONTROL, GATE_PLAN);
 	if (!gate.enter)
 		_exit(1);
 	if (!supported()) {

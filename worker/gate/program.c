@@ -111,15 +111,13 @@ static int end_of_exception(void)
 	return 1;
 }
 
-_Noreturn void program_run(const char *path, int report)
+_Noreturn void program_run(const char *path)
 {
 	FILE *file = fopen(path, "rbe");
 	PyObject *main_module = PyImport_AddModule("__main__"), *globals, *result;
 	bool interrupted;
 	int status = 0;
 
-	if (report >= 0)
-		close(report);
 	if (!file || !main_module)
 		_exit(1);
 	globals = PyModule_GetDict(main_module);

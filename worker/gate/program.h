@@ -2,8 +2,7 @@
 #ifndef WORKER_GATE_PROGRAM_H
 #define WORKER_GATE_PROGRAM_H
 
-/* Runs the file at path as __main__, and ends the process as Python would. Before the first instruction of the program
- * it closes report, which may be -1. */
-_Noreturn void program_run(const char *path, int report);
+/* Runs the file at path as __main__, and ends the process as Python would. */
+_Noreturn void program_run(const char *path);
 
 #endif
