@@ -302,6 +302,15 @@ escape:
 	@$(MAKE) --no-print-directory $(JOBS) $(SERVER) $(WORKER)
 	@MCP_EXEC_BIN=$(abspath $(SERVER)) tests/escape/run $(foreach id,$(ESCAPE),'$(id)')
 
+# The gate without a sandbox, in any Python: GATE_PYTHON=python3.13 make gate.
+$(BUILD)/gate/gate.so: $(filter-out %/enter.o %/plan.o,$(filter $(BUILD)/gate/worker/gate/%,$(GATE_OBJECTS))) $(BUILD)/gate/tests/gate/stub_enter.o
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(GATE_CFLAGS) -shared -Wl,--unresolved-symbols=ignore-all -o $@ $^
+
+.PHONY: gate
+gate: $(BUILD)/gate/gate.so
+	@python3 tests/gate/parity.py
+
 .PHONY: syscalls
 syscalls: $(SERVER) $(WORKER)
 	@MCP_EXEC_BIN=$(abspath $(SERVER)) python3 tests/sandbox/syscalls.py --print
@@ -388,6 +397,7 @@ help:
 	@echo 'make test-pythons     key programs under the Pythons of other Debian releases; needs root'
 	@echo 'make demo             starts the server, calls its tool once and shows both sides'
 	@echo 'make bench            what calls cost, next to the same without walls; bench-record keeps the result'
+	@echo 'make gate             programs in a copy of an interpreter, without a sandbox; GATE_PYTHON chooses which'
 	@echo 'make syscalls         how many system calls a program in the sandbox can reach, and which'
 	@echo 'make leave-out        leaves out one step of the sandbox after the other; which test notices?'
 	@echo 'make install          into PREFIX=/usr/local, below DESTDIR when it is given; make uninstall'
