@@ -122,7 +122,7 @@ void pool_fill(struct pool *pool, bool idle, uint64_t now_us)
 	for (int kind = PLACE_BARE; kind < PLACE_KINDS; kind++) {
 		struct pristine *pristine = serving(pool, (enum place_kind)kind);
 
-		if (pristine && !pool->parked[kind])
+		if (pristine && !pool->parked[kind] && pristine->copies < PRISTINE_COPIES)
 			build(pool, (enum place_kind)kind, pristine);
 	}
 	if (!pool->parked[PLACE_COLD] && !pool->cold_failed)
@@ -175,7 +175,8 @@ static bool is_coming(const struct pool *pool, enum place_kind kind, uint32_t us
 		return false;
 	if (kind == PLACE_LOADED && lines_worth_waiting(pool, uses, now_us))
 		return true;
-	return waited_us < PATIENCE_US && serving(pool, kind);
+	return waited_us < PATIENCE_US && serving(pool, kind) &&
+	       (pool->parked[kind] || serving(pool, kind)->copies < PRISTINE_COPIES);
 }
 
 struct place *pool_take(struct pool *pool, uint32_t uses, bool cold, uint64_t since_us,

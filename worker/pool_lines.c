@@ -6,9 +6,9 @@
 #include "common/clock.h"
 #include "common/log.h"
 
-/* Copies of one interpreter have its hash seed and its address layout; so it serves so many, or so long after the
- * first. README and SECURITY.md say so. */
-#define MAX_COPIES 500
+/* When the next one is started, so that it serves before the last copy of this one is made; or so long after it began
+ * to serve. README and SECURITY.md say so. */
+#define NEXT_COPIES (PRISTINE_COPIES - 20)
 #define MAX_AGE_US UINT64_C(1800000000)
 /* One that is loading for longer is not worth waiting for. */
 #define WORTH_US UINT64_C(2000000)
@@ -114,7 +114,7 @@ static void look_at_serving(struct pool *pool, struct line *line, uint64_t now_u
 
 static bool is_used_up(const struct pristine *pristine, uint64_t now_us)
 {
-	return pristine->copies >= MAX_COPIES ||
+	return pristine->copies >= NEXT_COPIES ||
 	       (pristine->copies > 1 && now_us - pristine->since_us >= MAX_AGE_US);
 }
 

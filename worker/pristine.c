@@ -225,7 +225,8 @@ int pristine_send_copy(struct pristine *pristine, struct sandbox *sandbox)
 	int fds[NAMESPACES + 1];
 	int r;
 
-	if (pristine->state != PRISTINE_SERVING || pristine->control < 0)
+	if (pristine->state != PRISTINE_SERVING || pristine->control < 0 ||
+	    pristine->copies >= PRISTINE_COPIES)
 		return -ESRCH;
 	if ((r = sandbox_open_gate(sandbox, &gate)) < 0)
 		return r;

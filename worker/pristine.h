@@ -46,6 +46,8 @@ struct pristine {
 };
 
 #define PRISTINE_POLLS (SANDBOX_POLLS + 2)
+/* Copies have the hash seed and the address layout of their interpreter: no more than so many are made. */
+#define PRISTINE_COPIES 500
 
 /* Starts one with these modules (bits of table); pristine must be zeroed. inside and table must outlive it.
  * Returns 0, or a negative errno: it is GONE then. */
@@ -61,7 +63,7 @@ void pristine_read(struct pristine *pristine, const struct pollfd polls[PRISTINE
 int pristine_tick(struct pristine *pristine, uint64_t now_us);
 
 /* Sends a copy of a SERVING one into a sandbox that wants one (sandbox_wants_copy); the sandbox reports when it is in.
- * Returns 0 or a negative errno. */
+ * Returns 0, -ESRCH when none can be had any more, or another negative errno. */
 int pristine_send_copy(struct pristine *pristine, struct sandbox *sandbox);
 
 /* Tells it that the worker waited for this pid. */

@@ -97,7 +97,7 @@ ROWS = (
     Row("join_ipc", "ns.of_the_run", way=WARM),
     Row("join_uts", "ns.of_the_run", way=WARM),
     Row("join_cgroup", "ns.of_the_run", way=WARM),
-    Row("id_map", "priv.ids", "REFUSED pivot_root", None, "the kernel: ids without a map own nothing"),
+    Row("id_map", "priv.ids", "REFUSED root", None, "the kernel: ids without a map own nothing"),
     Row("id_map_not_root", "priv.ids"),
     # An ordinary user's trial lies in a user namespace already, in which the kernel has wanted it.
     Row("id_setgroups", "priv.ids", "REFUSED id_map" if IS_ROOT else "HELD", None, "the kernel wants it for a map"),
