@@ -163,6 +163,13 @@ static int become_init(void *ctx)
 	init_main(inside, purpose->pristine, sock, layers | LAYER_INIT, listener);
 }
 
+/* fork(3) has the kernel clear our thread id in memory when we end, which is init's memory then: locks of libc know their
+ * owner by it, and one that init holds at that moment would never be free again. set_tid_address(2). */
+static void forget_own_id(void)
+{
+	syscall(SYS_set_tid_address, NULL);
+}
+
 void inside_main(const struct inside *inside, const struct purpose *purpose, int sock)
 {
 	struct beginning begin = {.inside = inside, .purpose = purpose, .sock = sock};
@@ -183,6 +190,7 @@ void inside_main(const struct inside *inside, const struct purpose *purpose, int
 	report_step(sock, STAGE_CORE_FILTER, keep_out_of_core_files());
 	report_step(sock, STAGE_NAMESPACES, namespaces_enter_rest());
 	/* Init takes over our memory. */
+	forget_own_id();
 	init = child_make(become_init, &begin, CLONE_PARENT);
 	report_step(sock, STAGE_FORK, init < 0 ? -errno : 0);
 	_exit(0);

@@ -10,7 +10,7 @@ import time
 from _warm import (AGAIN_S, MODES, at_rest, ends, holdings, holds_no_more, needs_root, needs_warm, right, server,
                    strike, sums, victims, waiting)
 import warm
-from mcp import (PATIENCE, alive, case, cases, check, contains, descendants, equal, main, named, named_program, run,
+from mcp import (PATIENCE, SANITIZED, alive, case, cases, check, contains, descendants, equal, main, named, named_program, run,
                  skip, unique, until, within)
 
 R = random.Random(7)
@@ -321,7 +321,7 @@ def test_ended_while_it_warms(end, preload):
                 s.kill(getattr(signal, end))
             # At first the signal may come before the server takes it.
             code = s.wait_exit(3)
-            check(code in ((0, -signal.SIGTERM) if delay == 0 else (0,)) or end == "SIGKILL", "exit code", code, delay)
+            check(code in ((0, -signal.SIGTERM) if delay < 0.01 * PATIENCE else (0,)) or end == "SIGKILL", "exit code", code, delay)
             until(lambda: not any(map(alive, below)), 3, "everything of it is gone")
 
 
@@ -424,6 +424,8 @@ def talk(s, canary, runs):
 def test_a_pristine_interpreter_holds_nothing_of_a_caller():
     needs_warm()
     needs_root("what another process holds")
+    if SANITIZED:
+        skip("the memory of a build with sanitizers cannot be read as a whole")
     with server() as s:
         warm.warmed(s)
         below = waiting(s)
