@@ -550,11 +550,12 @@ def test_a_run_is_answered_when_no_process_can_be_had():
     if os.geteuid() == 0:
         skip("needs an ordinary user: the limits of another user's process are not root's everywhere")
     with worker() as w:
-        os.kill(sandbox_of(w), signal.SIGKILL)
-        pid = w.process.pid
-        until(lambda: not descendants(pid), 5, "no sandbox")
+        pid, init = w.process.pid, sandbox_of(w)
         _, hard = resource.prlimit(pid, resource.RLIMIT_NPROC)
+        # First this, or another sandbox would take the place of the one that is killed.
         resource.prlimit(pid, resource.RLIMIT_NPROC, (1, hard))
+        os.kill(init, signal.SIGKILL)
+        until(lambda: not descendants(pid), 5, "no sandbox")
         frame = w.run("print('x')", ident=7)
         equal((frame.kind, frame.id, frame.error), (FAIL, 7, errno.EAGAIN))
         resource.prlimit(pid, resource.RLIMIT_NPROC, (hard, hard))

@@ -10,8 +10,8 @@ import time
 from _warm import (AGAIN_S, MODES, at_rest, ends, holdings, holds_no_more, needs_root, needs_warm, right, server,
                    strike, sums, victims, waiting)
 import warm
-from mcp import (PATIENCE, SANITIZED, alive, case, cases, check, contains, descendants, equal, main, named, named_program, run,
-                 skip, unique, until, within)
+from mcp import (PATIENCE, SANITIZED, alive, case, cases, check, contains, descendants, equal, main, named,
+                 named_program, run, skip, unique, until, within)
 
 R = random.Random(7)
 
