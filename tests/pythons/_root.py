@@ -33,7 +33,7 @@ def _execute(release, prefix, program):
     command += ["/usr/bin/python3", "/opt/tests/sandbox/%s.py" % program]
     command += PROGRAMS[program] + LEFT_OUT.get((release, program), ())
     env = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8",
-           "MCP_EXEC_BIN": "/opt/mcp-exec/bin/mcp-exec",
+           "MCP_EXEC_BIN": "/opt/mcp-exec/bin/mcp-exec", "TEST_MODES": "cold",
            "MCP_EXEC_PATIENCE": os.environ.get("MCP_EXEC_PATIENCE", "1"), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         done = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=LIMIT_S,
