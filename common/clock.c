@@ -33,3 +33,15 @@ uint64_t clock_cpu_us(const struct rusage *usage)
 	return seconds * 1000000 + (uint64_t)usage->ru_utime.tv_usec +
 	       (uint64_t)usage->ru_stime.tv_usec;
 }
+
+int clock_wait_ms(uint64_t at_us, uint64_t now_us)
+{
+	return at_us <= now_us ? 0 : (int)((at_us - now_us + 999) / 1000);
+}
+
+int clock_sooner_ms(int a_ms, int b_ms)
+{
+	if (a_ms < 0 || b_ms < 0)
+		return a_ms < 0 ? b_ms : a_ms;
+	return a_ms < b_ms ? a_ms : b_ms;
+}

@@ -7,10 +7,14 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
+
+#define COPY_BYTES (1 << 20)
 
 int fds_fill_standard(void)
 {
@@ -115,6 +119,27 @@ int fds_open_process(pid_t pid)
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 
 	return fd < 0 ? -errno : fd;
+}
+
+int fds_copy(int from, const char *path)
+{
+	_cleanup_fd_ int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	off_t offset = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	do {
+		n = sendfile(fd, from, &offset, COPY_BYTES);
+	} while (n > 0);
+	return n < 0 ? -errno : 0;
+}
+
+bool fds_is_socket(int fd)
+{
+	struct stat status;
+
+	return fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode);
 }
 
 int fds_write_file(const char *path, const char *text)

@@ -2,6 +2,7 @@
 #ifndef COMMON_FDS_H
 #define COMMON_FDS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -16,6 +17,12 @@ int fds_close_all_but(const int *keep, size_t n);
 /* Writes all of it, through EINTR and short writes; waits for a non-blocking descriptor too. Returns 0 or a negative
  * errno. */
 int fds_write_all(int fd, const void *data, size_t len);
+
+/* Makes a new file with a copy of all that from holds, whose position stays. Returns 0 or a negative errno. */
+int fds_copy(int from, const char *path);
+
+/* Says whether it is a socket. */
+bool fds_is_socket(int fd);
 
 /* Writes text to a file that exists, such as one of proc. Returns 0 or a negative errno. */
 int fds_write_file(const char *path, const char *text);

@@ -114,6 +114,7 @@
 #define SANDBOX_UID 1000
 #define SANDBOX_GID 1000
 #define SANDBOX_HOME "/sandbox"
+#define SANDBOX_PROGRAM "main.py" /* in SANDBOX_HOME */
 #define SANDBOX_HOSTNAME "sandbox"
 /* Whom supervisor and worker become when they are started as root and no user mcp-exec exists. */
 #define UNPRIVILEGED_ID 65532

@@ -83,52 +83,49 @@ static int apply_one(int resource, struct rlimit wanted)
 	return setrlimit((__rlimit_resource_t)resource, &wanted) ? -errno : 0;
 }
 
-/* Applies row i, or its hard limit as both. */
-static int apply_row(size_t i, const struct limits *limits, bool hard)
-{
-	struct rlimit value = rlimits_value(i, limits);
+/* For whom rows are applied. */
+enum whose { OF_ALL, OF_PROGRAM, OF_COPY, OF_PRISTINE };
 
-	if (hard)
-		value.rlim_cur = value.rlim_max;
-	return apply_one(rules[i].resource, value);
+static bool concerns(const struct rlimit_rule *rule, enum whose whose)
+{
+	if (whose == OF_PRISTINE)
+		return rule->resource == RLIMIT_DATA;
+	return rule->program_only == (whose != OF_ALL);
+}
+
+static int apply(const struct limits *limits, enum whose whose)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < RULES && r == 0; i++) {
+		struct rlimit value = rlimits_value(i, limits);
+
+		if (!concerns(&rules[i], whose))
+			continue;
+		/* As high as it may be. */
+		if (rules[i].resource == RLIMIT_DATA && whose != OF_PROGRAM)
+			value.rlim_cur = value.rlim_max;
+		r = apply_one(rules[i].resource, value);
+	}
+	return r;
 }
 
 int rlimits_apply(const struct limits *limits)
 {
-	int r = 0;
-
-	for (size_t i = 0; i < RULES && r == 0; i++)
-		if (!rules[i].program_only)
-			r = apply_row(i, limits, false);
-	return r;
+	return apply(limits, OF_ALL);
 }
 
 int rlimits_apply_program(const struct limits *limits)
 {
-	int r = 0;
-
-	for (size_t i = 0; i < RULES && r == 0; i++)
-		if (rules[i].program_only)
-			r = apply_row(i, limits, false);
-	return r;
+	return apply(limits, OF_PROGRAM);
 }
 
 int rlimits_apply_copy(const struct limits *limits)
 {
-	int r = 0;
-
-	for (size_t i = 0; i < RULES && r == 0; i++)
-		if (rules[i].program_only)
-			r = apply_row(i, limits, rules[i].resource == RLIMIT_DATA);
-	return r;
+	return apply(limits, OF_COPY);
 }
 
 int rlimits_apply_pristine(const struct limits *limits)
 {
-	int r = 0;
-
-	for (size_t i = 0; i < RULES && r == 0; i++)
-		if (rules[i].resource == RLIMIT_DATA)
-			r = apply_row(i, limits, true);
-	return r;
+	return apply(limits, OF_PRISTINE);
 }

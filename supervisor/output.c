@@ -3,25 +3,18 @@
 
 #include <errno.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/fds.h"
 
 #define WRITE_BYTES 4096 /* PIPE_BUF */
 #define KEPT_BYTES ((size_t)1024 * 1024)
 
-static bool is_socket(int fd)
-{
-	struct stat status;
-
-	return fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode);
-}
-
 void output_init(struct output *output, int fd, bool may_block)
 {
-	*output = (struct output){.fd = fd, .is_socket = is_socket(fd)};
+	*output = (struct output){.fd = fd, .is_socket = fds_is_socket(fd)};
 	output->may_block = may_block && !output->is_socket;
 }
 

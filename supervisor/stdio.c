@@ -17,7 +17,6 @@
 #include <event2/event.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -67,13 +66,6 @@ struct stdio {
 	bool reader_gone; /* the same, and nothing can be written */
 	bool broken;	  /* the same, because memory is out or a system call failed */
 };
-
-static bool is_socket(int fd)
-{
-	struct stat status;
-
-	return fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode);
-}
 
 /* Says whether the other end of a descriptor is gone. */
 static bool is_gone(int fd)
@@ -344,7 +336,7 @@ static int stdio_init(struct stdio *stdio, const struct config *config,
 				.mcp = {.config = config, .tools = mcp_tools},
 				.channel = {.send = send_message, .ctx = stdio}};
 	lines_init(&stdio->lines, config_message_max(config));
-	stdio->input_is_socket = is_socket(STDIN_FILENO);
+	stdio->input_is_socket = fds_is_socket(STDIN_FILENO);
 	output_init(&stdio->output, output_fd >= 0 ? output_fd : STDOUT_FILENO, output_fd < 0);
 	stdio->base = loop_new_for_files();
 	stdio->session = session_new();

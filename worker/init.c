@@ -16,14 +16,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/resource.h>
-#include <sys/sendfile.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/fds.h"
 #include "common/limits.h"
 #include "common/stage.h"
 #include "policy/rlimits.h"
@@ -32,7 +31,6 @@
 #include "worker/inside.h"
 #include "worker/report.h"
 
-#define PROGRAM "main.py"
 #define LIFTED 10
 
 static void on_child(int signal_number)
@@ -49,21 +47,6 @@ static void watch_children(sigset_t *unblocked)
 	sigaddset(&blocked, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &blocked, unblocked);
 	sigaction(SIGCHLD, &action, NULL);
-}
-
-static int write_program(int program)
-{
-	_cleanup_fd_ int fd =
-		open(SANDBOX_HOME "/" PROGRAM, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	off_t offset = 0;
-	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	do {
-		n = sendfile(fd, program, &offset, 1 << 20);
-	} while (n > 0);
-	return n < 0 ? -errno : 0;
 }
 
 /* Out of the way of the numbers that descriptors are to get. */
@@ -93,7 +76,8 @@ static int become_program(void *ctx)
 {
 	const struct beginning *begin = ctx;
 	const struct inside *inside = begin->inside;
-	char *argv[] = {(char *)(uintptr_t)inside->python, (char *)(uintptr_t)PROGRAM, NULL};
+	char *argv[] = {(char *)(uintptr_t)inside->python, (char *)(uintptr_t)SANDBOX_PROGRAM,
+			NULL};
 	bool pristine = begin->fds[GIVE_CONTROL] >= 0;
 	int sock = lift(begin->sock);
 	int fds[GIVE_ALL_FDS];
@@ -118,7 +102,8 @@ static pid_t start(const struct inside *inside, int sock, int fds[GIVE_ALL_FDS],
 	struct beginning begin = {.inside = inside, .sock = sock, .fds = fds, .mask = mask};
 	pid_t pid;
 
-	report_step(sock, STAGE_PROGRAM, write_program(fds[GIVE_PROGRAM]));
+	report_step(sock, STAGE_PROGRAM,
+		    fds_copy(fds[GIVE_PROGRAM], SANDBOX_HOME "/" SANDBOX_PROGRAM));
 	/* From here on the program may have had effects. */
 	report_step(sock, STAGE_PROGRAM, report_taken(sock));
 	pid = child_make(become_program, &begin, CLONE_VFORK);

@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "policy/syscalls.h"
 
 /* Answers that are given at once, and how many more come to be each second: a note costs us about 50 us with all that
@@ -105,7 +106,7 @@ int notify_answer(struct notify *notify, uint64_t now_us)
 		answer_first(notify);
 	if (!notify->n || notify->listener < 0)
 		return -1;
-	return (int)((notify->counted_us + US_PER_ANSWER - now_us + 999) / 1000);
+	return clock_wait_ms(notify->counted_us + US_PER_ANSWER, now_us);
 }
 
 void notify_clear(struct notify *notify)

@@ -39,13 +39,6 @@ void pool_init(struct pool *pool, const struct inside *inside, const struct warm
 		log_event(LOG_WARN, "warm.off", LOG_STATIC("why", "few files may be open"));
 }
 
-/* For the log. */
-static void log_failure(const struct place *place)
-{
-	log_event(LOG_WARN, "sandbox.failed", LOG_STAGE("stage", place->sandbox.failed_stage),
-		  LOG_ERRNO("error", place->sandbox.failed_error));
-}
-
 static struct place **free_slot(struct pool *pool)
 {
 	for (size_t i = 0; i < POOL_PLACES; i++)
@@ -66,10 +59,10 @@ static struct place *build(struct pool *pool, enum place_kind kind, struct prist
 	*slot = place;
 	*place = (struct place){.kind = kind, .below = below, .since_us = clock_us()};
 	if (below)
-		below->users++;
+		pristine_hold(below);
 	sandbox_init(&place->sandbox);
-	if (sandbox_spawn(&place->sandbox, pool->inside, &purpose) < 0)
-		log_failure(place);
+	/* What fails is seen, and told, as what ends is: by note_end, or who asks pool_failed. */
+	sandbox_spawn(&place->sandbox, pool->inside, &purpose);
 	pool->parked[kind] = place;
 	return place;
 }
@@ -83,7 +76,7 @@ void pool_drop(struct pool *pool, struct place *place)
 		if (pool->parked[kind] == place)
 			pool->parked[kind] = NULL;
 	if (place->below)
-		lines_release(pool, place->below);
+		pristine_release(place->below);
 	sandbox_clear(&place->sandbox);
 	free(place);
 }
@@ -203,7 +196,7 @@ struct place *pool_failed(struct pool *pool)
 
 	if (!place || place->sandbox.state != SANDBOX_REAPED)
 		return NULL;
-	pool->cold_failed = true;
+	pool->cold_failed = !sandbox_was_killed(&place->sandbox);
 	return place;
 }
 
@@ -250,7 +243,7 @@ static void note_end(struct pool *pool, struct place *place)
 /* What is reaped, and nobody has a use for. */
 static bool is_litter(const struct pool *pool, const struct place *place)
 {
-	return place && !place->taken && place->sandbox.state == SANDBOX_REAPED &&
+	return !place->taken && place->sandbox.state == SANDBOX_REAPED &&
 	       pool->parked[place->kind] != place;
 }
 
@@ -296,18 +289,11 @@ static int tick_place(struct pool *pool, struct place *place, uint64_t now_us)
 	if (place->kind == PLACE_COLD || place->sandbox.state != SANDBOX_BUILDING)
 		return -1;
 	if (now_us < late_us)
-		return (int)((late_us - now_us + 999) / 1000);
+		return clock_wait_ms(late_us, now_us);
 	lines_failed_copy(pool, place);
 	pristine_stop(place->below);
 	discard(pool, place);
 	return 0;
-}
-
-static int sooner(int a_ms, int b_ms)
-{
-	if (a_ms < 0 || b_ms < 0)
-		return a_ms < 0 ? b_ms : a_ms;
-	return a_ms < b_ms ? a_ms : b_ms;
 }
 
 int pool_tick(struct pool *pool, uint64_t now_us)
@@ -319,8 +305,8 @@ int pool_tick(struct pool *pool, uint64_t now_us)
 
 		if (!place)
 			continue;
-		next_ms = sooner(next_ms, notify_answer(&place->sandbox.notify, now_us));
-		next_ms = sooner(next_ms, tick_place(pool, place, now_us));
+		next_ms = clock_sooner_ms(next_ms, notify_answer(&place->sandbox.notify, now_us));
+		next_ms = clock_sooner_ms(next_ms, tick_place(pool, place, now_us));
 	}
 	return next_ms;
 }

@@ -189,14 +189,6 @@ void lines_failed_copy(struct pool *pool, const struct place *place)
 		pristine_stop(line->serving);
 }
 
-void lines_release(struct pool *pool, struct pristine *pristine)
-{
-	(void)pool;
-	pristine->users--;
-	if (!pristine->users && pristine->state == PRISTINE_ENDING)
-		pristine_end(pristine);
-}
-
 void lines_poll(const struct pool *pool, struct pollfd polls[POOL_PRISTINES * PRISTINE_POLLS])
 {
 	for (size_t i = 0; i < POOL_PRISTINES; i++)
@@ -211,41 +203,35 @@ void lines_read(struct pool *pool, const struct pollfd polls[POOL_PRISTINES * PR
 			pristine_read(pool->pristines[i], polls + i * PRISTINE_POLLS);
 }
 
-static void until(int *next_ms, uint64_t at_us, uint64_t now_us)
-{
-	uint64_t ms = at_us > now_us ? (at_us - now_us + 999) / 1000 : 1;
-
-	if (*next_ms < 0 || ms < (uint64_t)*next_ms)
-		*next_ms = (int)ms;
-}
-
-/* When a line has something to do that no event tells. */
-static void tick_line(const struct pool *pool, enum place_kind kind, uint64_t now_us, int *next_ms)
+/* When a line has something to do that no event tells. What is over already is done at the next event. */
+static int tick_line(const struct pool *pool, enum place_kind kind, uint64_t now_us)
 {
 	const struct line *line = &pool->lines[kind];
-	bool wanted = kind == PLACE_BARE || wanted_modules(pool, now_us);
+	uint32_t always = pool->settings->modules.always;
+	uint32_t passing = line->serving ? line->serving->modules & ~always : 0;
+	int next_ms = -1;
 
-	if (wanted && !line->serving && !line->coming && now_us < line->retry_us)
-		until(next_ms, line->retry_us, now_us);
-	for (size_t i = 0; line->serving && i < pool->settings->modules.n; i++)
-		if (line->serving->modules >> i & 1 & ~(pool->settings->modules.always >> i))
-			until(next_ms,
-			      pool->used_us[i] + pool->settings->idle_s * UINT64_C(1000000) + 1,
-			      now_us);
+	if (!line->coming && now_us < line->retry_us)
+		next_ms = clock_wait_ms(line->retry_us, now_us);
+	for (size_t i = 0; i < pool->settings->modules.n; i++) {
+		uint64_t end_us = pool->used_us[i] + pool->settings->idle_s * UINT64_C(1000000);
+
+		if (passing >> i & 1 && now_us < end_us)
+			next_ms = clock_sooner_ms(next_ms, clock_wait_ms(end_us, now_us));
+	}
+	return next_ms;
 }
 
 int lines_tick(struct pool *pool, uint64_t now_us)
 {
 	int next_ms = -1;
 
-	for (size_t i = 0; i < POOL_PRISTINES; i++) {
-		int ms = pool->pristines[i] ? pristine_tick(pool->pristines[i], now_us) : -1;
-
-		if (ms >= 0 && (next_ms < 0 || ms < next_ms))
-			next_ms = ms;
-	}
+	for (size_t i = 0; i < POOL_PRISTINES; i++)
+		if (pool->pristines[i])
+			next_ms =
+				clock_sooner_ms(next_ms, pristine_tick(pool->pristines[i], now_us));
 	for (int kind = PLACE_BARE; !pool->off && kind < PLACE_KINDS; kind++)
-		tick_line(pool, (enum place_kind)kind, now_us, &next_ms);
+		next_ms = clock_sooner_ms(next_ms, tick_line(pool, (enum place_kind)kind, now_us));
 	return next_ms;
 }
 

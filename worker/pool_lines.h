@@ -18,9 +18,6 @@ void lines_worked(struct pool *pool, const struct pristine *pristine);
 /* A copy did not come in, or ended before it had a program. */
 void lines_failed_copy(struct pool *pool, const struct place *place);
 
-/* A sandbox below it is gone. */
-void lines_release(struct pool *pool, struct pristine *pristine);
-
 /* Their part of pool_poll, pool_read, pool_tick and pool_reaped. */
 void lines_poll(const struct pool *pool, struct pollfd polls[POOL_PRISTINES * PRISTINE_POLLS]);
 void lines_read(struct pool *pool, const struct pollfd polls[POOL_PRISTINES * PRISTINE_POLLS]);

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/blob.h"
@@ -56,11 +55,11 @@ static int make_plan(const struct pristine *pristine)
 static int open_control(struct pristine *pristine)
 {
 	int pair[2];
+	int r = report_pair(pair);
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-		return -errno;
+	if (r < 0)
+		return r;
 	pristine->control = pair[0];
-	fcntl(pair[0], F_SETFL, O_NONBLOCK);
 	return pair[1];
 }
 
@@ -204,8 +203,6 @@ void pristine_read(struct pristine *pristine, const struct pollfd polls[PRISTINE
 
 int pristine_tick(struct pristine *pristine, uint64_t now_us)
 {
-	uint64_t next_us;
-
 	if (pristine->state != PRISTINE_LOADING && pristine->state != PRISTINE_SERVING)
 		return -1;
 	if (watch_look(&pristine->watch, now_us) ||
@@ -215,8 +212,7 @@ int pristine_tick(struct pristine *pristine, uint64_t now_us)
 	}
 	if (pristine->state == PRISTINE_SERVING)
 		watch_defer(&pristine->watch, now_us + SERVING_LOOK_US);
-	next_us = pristine->watch.next_us;
-	return next_us <= now_us ? 0 : (int)((next_us - now_us + 999) / 1000);
+	return clock_wait_ms(pristine->watch.next_us, now_us);
 }
 
 int pristine_send_copy(struct pristine *pristine, struct sandbox *sandbox)
@@ -260,6 +256,18 @@ void pristine_end(struct pristine *pristine)
 		return;
 	pristine->state = PRISTINE_ENDING;
 	sandbox_kill(&pristine->sandbox);
+}
+
+void pristine_hold(struct pristine *pristine)
+{
+	pristine->users++;
+}
+
+void pristine_release(struct pristine *pristine)
+{
+	pristine->users--;
+	if (!pristine->users && pristine->state == PRISTINE_ENDING)
+		pristine_end(pristine);
 }
 
 void pristine_clear(struct pristine *pristine)

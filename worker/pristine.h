@@ -41,7 +41,7 @@ struct pristine {
 	bool served;  /* it came so far */
 	uint64_t since_us;
 	uint32_t copies;    /* it was asked for */
-	unsigned int users; /* sandboxes that lie below it: counted by who makes them */
+	unsigned int users; /* sandboxes that lie below it */
 	struct watch watch;
 };
 
@@ -65,6 +65,10 @@ int pristine_tick(struct pristine *pristine, uint64_t now_us);
 /* Sends a copy of a SERVING one into a sandbox that wants one (sandbox_wants_copy); the sandbox reports when it is in.
  * Returns 0, -ESRCH when none can be had any more, or another negative errno. */
 int pristine_send_copy(struct pristine *pristine, struct sandbox *sandbox);
+
+/* A sandbox is to lie below it; one is gone, and if it was the last and no more copies are made, so is it. */
+void pristine_hold(struct pristine *pristine);
+void pristine_release(struct pristine *pristine);
 
 /* Tells it that the worker waited for this pid. */
 void pristine_reaped(struct pristine *pristine, pid_t pid, const struct rusage *usage);

@@ -2,22 +2,43 @@
 #include "worker/report.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/packet.h"
+
+int report_pair(int pair[2])
+{
+	int r;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	r = fcntl(pair[0], F_SETFL, O_NONBLOCK) ? -errno : packet_name_senders(pair[0]);
+	if (r < 0) {
+		close(pair[0]);
+		close(pair[1]);
+	}
+	return r;
+}
 
 int report_send(int sock, const struct report *report)
 {
 	return packet_send(sock, report, sizeof(*report), NULL, 0);
 }
 
-void report_failure(int sock, enum stage stage, int error)
+int report_failed(int sock, enum stage stage, int error)
 {
 	struct report report = {.kind = REPORT_FAILED, .stage = stage, .error = error};
 
-	report_send(sock, &report);
+	return report_send(sock, &report);
+}
+
+void report_failure(int sock, enum stage stage, int error)
+{
+	report_failed(sock, stage, error);
 	_exit(1);
 }
 

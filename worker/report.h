@@ -67,10 +67,17 @@ enum give_fd {
 	GIVE_ALL_FDS
 };
 
+/* Makes a socket pair for reports. pair[0] is the worker's: it does not block, and the kernel names the senders there.
+ * Returns 0, or a negative errno and there is none. */
+int report_pair(int pair[2]);
+
 /* Sends a report from inside. Returns 0 or a negative errno. */
 int report_send(int sock, const struct report *report);
 
-/* Sends that a step failed with this positive errno, and exits: for the processes inside. */
+/* Sends that a step failed with this positive errno. Returns 0 or a negative errno. */
+int report_failed(int sock, enum stage stage, int error);
+
+/* The same, and exits: for the processes inside. */
 _Noreturn void report_failure(int sock, enum stage stage, int error);
 
 /* The same when r is negative, an errno; for a list of steps. */

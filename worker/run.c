@@ -103,18 +103,6 @@ void run_capture(struct run *run, const struct pollfd polls[CAPTURE_STREAMS])
 		give_up_capture(run, r);
 }
 
-/* A copy that does not take its program is as good as lost: it was stopped. */
-static bool is_stuck(const struct run *run, uint64_t now_us)
-{
-	return now_us - run->started_us >= TAKE_US &&
-	       sandbox_taken(&run->place->sandbox) == -EAGAIN;
-}
-
-static uint64_t next_tick(const struct run *run, uint64_t deadline_us)
-{
-	return run->watch.next_us < deadline_us ? run->watch.next_us : deadline_us;
-}
-
 /* Kills it when it is time for that. */
 static void judge(struct run *run, struct sandbox *sandbox, uint64_t deadline_us, uint64_t now_us)
 {
@@ -123,8 +111,9 @@ static void judge(struct run *run, struct sandbox *sandbox, uint64_t deadline_us
 	else if (watch_look(&run->watch, now_us))
 		run_kill(run, FRAME_MEMORY_KILLED);
 	else if (!run->looked && now_us - run->started_us >= TAKE_US) {
+		/* A copy that does not take its program is as good as lost: it was stopped. */
 		run->looked = true;
-		if (is_stuck(run, now_us))
+		if (sandbox_taken(sandbox) == -EAGAIN)
 			sandbox_kill(sandbox);
 	}
 }
@@ -133,15 +122,14 @@ int run_tick(struct run *run, uint64_t now_us)
 {
 	uint64_t deadline_us = run->started_us + run->request.deadline_ms * UINT64_C(1000);
 	struct sandbox *sandbox = run->place ? &run->place->sandbox : NULL;
-	uint64_t next_us;
 
 	if (!sandbox || !run->started || sandbox->state != SANDBOX_RUNNING)
 		return -1;
 	judge(run, sandbox, deadline_us, now_us);
 	if (sandbox->state != SANDBOX_RUNNING)
 		return -1;
-	next_us = next_tick(run, deadline_us);
-	return next_us <= now_us ? 0 : (int)((next_us - now_us + 999) / 1000);
+	return clock_sooner_ms(clock_wait_ms(run->watch.next_us, now_us),
+			       clock_wait_ms(deadline_us, now_us));
 }
 
 bool run_lose(struct run *run)

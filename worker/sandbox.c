@@ -2,7 +2,6 @@
 #include "worker/sandbox.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,6 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/packet.h"
 #include "common/stage.h"
 #include "worker/lockdown.h"
 
@@ -56,21 +54,6 @@ void sandbox_init(struct sandbox *sandbox)
 		sandbox->namespaces[i] = -1;
 }
 
-/* Both ends; of ours the kernel names the senders. */
-static int make_pair(int pair[2])
-{
-	int r;
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-		return -errno;
-	r = fcntl(pair[0], F_SETFL, O_NONBLOCK) ? -errno : packet_name_senders(pair[0]);
-	if (r < 0) {
-		close(pair[0]);
-		close(pair[1]);
-	}
-	return r;
-}
-
 int sandbox_spawn(struct sandbox *sandbox, const struct inside *inside,
 		  const struct purpose *purpose)
 {
@@ -79,7 +62,7 @@ int sandbox_spawn(struct sandbox *sandbox, const struct inside *inside,
 	int r;
 
 	sandbox->by_copy = purpose->above;
-	if ((r = make_pair(pair)) < 0) {
+	if ((r = report_pair(pair)) < 0) {
 		note_failure(sandbox, STAGE_FORK, -r);
 		return r;
 	}
@@ -239,7 +222,7 @@ bool sandbox_wants_copy(const struct sandbox *sandbox)
 int sandbox_open_gate(struct sandbox *sandbox, int *gate)
 {
 	int pair[2];
-	int r = make_pair(pair);
+	int r = report_pair(pair);
 
 	if (r < 0)
 		return r;
@@ -279,6 +262,11 @@ int sandbox_taken(const struct sandbox *sandbox)
 	if (n == sizeof(report) && report.kind == REPORT_TAKEN)
 		return 0;
 	return n < 0 && errno == EAGAIN ? -EAGAIN : -ECONNRESET;
+}
+
+bool sandbox_was_killed(const struct sandbox *sandbox)
+{
+	return sandbox->layers && sandbox->failed_stage == STAGE_INIT;
 }
 
 uint32_t sandbox_layers(const struct sandbox *sandbox)

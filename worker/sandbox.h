@@ -82,6 +82,9 @@ int sandbox_give(struct sandbox *sandbox, const int *fds, size_t nfds);
  * -ECONNRESET when the copy died before that, or could not. */
 int sandbox_taken(const struct sandbox *sandbox);
 
+/* Says of a REAPED one whether it stood, and ended without a word: that says nothing of the next one. */
+bool sandbox_was_killed(const struct sandbox *sandbox);
+
 /* The walls of whoever is the program. */
 uint32_t sandbox_layers(const struct sandbox *sandbox);
 

@@ -118,12 +118,6 @@ static bool is_stale(const struct sandbox *sandbox)
 	return sandbox->failed_stage == STAGE_SYSTEM && sandbox->failed_error == ESTALE;
 }
 
-/* It stood, and was killed while it waited: that says nothing of the next one. */
-static bool was_killed(const struct sandbox *sandbox)
-{
-	return sandbox->layers && sandbox->failed_stage == STAGE_INIT;
-}
-
 /* The cold place is gone. When none can be had, whoever waits is told so. */
 static void on_failed(struct worker *worker, struct place *place)
 {
@@ -133,12 +127,10 @@ static void on_failed(struct worker *worker, struct place *place)
 	log_failure(sandbox);
 	if (!worker->announced)
 		give_up(worker, sandbox);
-	else if (waits && (!was_killed(sandbox) || !run_lose(&worker->run)))
+	else if (waits && (!sandbox_was_killed(sandbox) || !run_lose(&worker->run)))
 		answer(worker, sandbox);
 	if (is_stale(sandbox))
 		leave(worker, 1);
-	if (was_killed(sandbox))
-		worker->pool.cold_failed = false;
 	pool_drop(&worker->pool, place);
 }
 
@@ -301,9 +293,8 @@ static int tick(struct worker *worker)
 	uint64_t now_us = clock_us();
 	bool waits = worker->run.id && !worker->run.place;
 	int run_ms = waits ? LOOK_MS : run_tick(&worker->run, now_us);
-	int pool_ms = pool_tick(&worker->pool, now_us);
 
-	return run_ms < 0 || (pool_ms >= 0 && pool_ms < run_ms) ? pool_ms : run_ms;
+	return clock_sooner_ms(run_ms, pool_tick(&worker->pool, now_us));
 }
 
 /* One turn: wait, then what happened, in the order in which it may depend on each other. */

@@ -19,8 +19,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sendfile.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,8 +32,6 @@
 #include "worker/gate/plan.h"
 #include "worker/lockdown.h"
 #include "worker/report.h"
-
-#define PROGRAM SANDBOX_HOME "/main.py"
 
 /* An analyser that knows vfork(2) wants the child to call nothing but exec; the one of LLVM 14 ends in a crash here. */
 #ifdef __clang_analyzer__
@@ -131,13 +127,6 @@ static void wait_for(pid_t pid)
 		;
 }
 
-static void say_failed(const struct enter *enter, int error)
-{
-	struct report report = {.kind = REPORT_FAILED, .stage = STAGE_FORK, .error = error};
-
-	report_send(enter->gate, &report);
-}
-
 /* Each waits for the one that it made: nobody else needs to be well for that. */
 int enter_fork(struct enter *enter)
 {
@@ -162,25 +151,11 @@ int enter_fork(struct enter *enter)
 		_exit(0);
 	}
 	if (entering < 0)
-		say_failed(enter, error);
+		report_failed(enter->gate, STAGE_FORK, error);
 	else
 		wait_for(entering);
 	close_next(enter);
 	return entering < 0 ? -error : 1;
-}
-
-static int write_program(int program)
-{
-	_cleanup_fd_ int fd = open(PROGRAM, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	off_t offset = 0;
-	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	do {
-		n = sendfile(fd, program, &offset, 1 << 20);
-	} while (n > 0);
-	return n < 0 ? -errno : 0;
 }
 
 static int take_streams(int fds[GIVE_ALL_FDS])
@@ -212,7 +187,8 @@ void enter_wait(struct enter *enter)
 		    report_ready(enter->gate, enter->layers, getpid(), enter->listener));
 	if (report_take(enter->gate, &order, fds) != 1 || order.kind != ORDER_START)
 		_exit(0);
-	report_step(enter->gate, STAGE_PROGRAM, write_program(fds[GIVE_PROGRAM]));
+	report_step(enter->gate, STAGE_PROGRAM,
+		    fds_copy(fds[GIVE_PROGRAM], SANDBOX_HOME "/" SANDBOX_PROGRAM));
 	report_step(enter->gate, STAGE_EXEC, take_streams(fds));
 	plan_clear(&enter->plan);
 	/* From here on the program may have had effects. */

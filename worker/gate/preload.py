@@ -372,8 +372,8 @@ def _start_recording():
         _audits.append(hook)
         add_audit_hook(hook)
     sys.addaudithook = count_audit_hook
-    _real.update({"audit": add_audit_hook, "load": bootstrap._load_unlocked, "find": bootstrap._find_and_load, "import": builtins.__import__,
-                  "register": atexit.register})
+    _real.update({"audit": add_audit_hook, "load": bootstrap._load_unlocked, "find": bootstrap._find_and_load,
+                  "import": builtins.__import__, "register": atexit.register})
     _before[:] = _contents()
     _seen[:] = _contents()
     bootstrap._load_unlocked = _record_load
