@@ -127,7 +127,7 @@ def test_lost_between_calls(who, number):
                 skip("none waits beside a parked copy")
             parked = victims(s)["parked"]
             strike(lost, number)
-            if who == "init_of_pristine" and number == signal.SIGKILL:
+            if who in ("init_of_parked", "init_of_pristine", "everything") and number == signal.SIGKILL:
                 # Its namespace ends before a program begins in it, and not while one runs.
                 until(lambda: not any(alive(pid) for pid in parked), 5, "what was parked below it is gone")
             start = time.monotonic()
