@@ -182,6 +182,8 @@ void enter_wait(struct enter *enter)
 	int fds[GIVE_ALL_FDS];
 	struct order order;
 
+	/* Now, since that takes a moment, too: nothing that is left needs it. */
+	plan_clear(&enter->plan);
 	outlive(enter->maker);
 	report_step(enter->gate, STAGE_INIT,
 		    report_ready(enter->gate, enter->layers, getpid(), enter->listener));
@@ -190,7 +192,6 @@ void enter_wait(struct enter *enter)
 	report_step(enter->gate, STAGE_PROGRAM,
 		    fds_copy(fds[GIVE_PROGRAM], SANDBOX_HOME "/" SANDBOX_PROGRAM));
 	report_step(enter->gate, STAGE_EXEC, take_streams(fds));
-	plan_clear(&enter->plan);
 	/* From here on the program may have had effects. */
 	report_step(enter->gate, STAGE_EXEC, report_taken(enter->gate));
 	cleanup_fd(&enter->gate);

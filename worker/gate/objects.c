@@ -183,11 +183,14 @@ static bool is_below(const char *path, const char *variable)
 	return prefix && !strncmp(path, prefix, strlen(prefix)) && path[strlen(prefix)] == '/';
 }
 
-/* Python's own, or that of a library which is known to say nothing when its objects end. */
+/* Python's own, or that of a library which is known to say nothing when its objects end: the three that are loaded ahead
+ * without being asked for, and what they are made of. */
 static bool is_known(const char *path)
 {
-	static const char *const libraries[] = {"numpy/", "pandas/", "matplotlib/", "PIL/",
-						"dateutil/"};
+	static const char *const libraries[] = {
+		"numpy/",     "pandas/",      "matplotlib/", "mpl_toolkits/", "PIL/",
+		"dateutil/",  "pytz/",	      "cycler/",     "cycler.py",     "kiwisolver/",
+		"pyparsing/", "pyparsing.py", "packaging/",  "contourpy/",    "six.py"};
 	const char *packages = strstr(path, "-packages/");
 
 	for (size_t i = 0; packages && i < sizeof(libraries) / sizeof(*libraries); i++)
