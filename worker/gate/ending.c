@@ -166,6 +166,12 @@ static bool end_of_objects_is_unseen(void)
 	return unseen;
 }
 
+void ending_rehearse(void)
+{
+	if (!may_start_something() && has_own_streams())
+		end_of_objects_is_unseen();
+}
+
 /* The end as far as it can be seen. Returns false when Py_FinalizeEx is needed. */
 static bool end_quickly(bool *flushed)
 {

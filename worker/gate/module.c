@@ -36,6 +36,7 @@ static _Noreturn void become_program(PyObject *door)
 	if (python_is_at_least(13))
 		Py_DecRef(door);
 	preload_refresh();
+	ending_rehearse();
 	collector_resume();
 	enter_wait(gate.enter);
 	program_run(gate.path);
