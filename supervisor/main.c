@@ -335,9 +335,13 @@ static int execute(const struct config *config, struct resources *resources,
 static int start(struct beginning *begin)
 {
 	struct resources resources = {.spec = {.worker_fd = -1}, .code_fd = -1, .output_fd = -1};
+	char sentence[SENTENCE_BYTES] = "";
 	struct config config;
-	int r = read_config(&config, &begin->options);
+	int r;
 
+	if (harden_limits(sentence, sizeof(sentence)) < 0)
+		return complain(sentence, EXIT_INTERNAL);
+	r = read_config(&config, &begin->options);
 	if (r == 0)
 		r = open_resources(&resources, begin, &config);
 	if (r == 0)
