@@ -116,6 +116,8 @@ static int read_config(struct config *config, struct options *options)
 	char sentence[SENTENCE_BYTES] = "";
 	const char *level = options_lookup(options, "MCP_EXEC_LOG_LEVEL");
 
+	if (harden_limits(sentence, sizeof(sentence)) < 0)
+		return complain(sentence, EXIT_INTERNAL);
 	if (config_read(config, options_lookup, options, sentence, sizeof(sentence)) < 0)
 		return complain(sentence, EXIT_BAD_CONFIG);
 	/* stderr belongs to the program, unless somebody asked to see more: what ends a run is told in a sentence. */
@@ -335,13 +337,9 @@ static int execute(const struct config *config, struct resources *resources,
 static int start(struct beginning *begin)
 {
 	struct resources resources = {.spec = {.worker_fd = -1}, .code_fd = -1, .output_fd = -1};
-	char sentence[SENTENCE_BYTES] = "";
 	struct config config;
-	int r;
+	int r = read_config(&config, &begin->options);
 
-	if (harden_limits(sentence, sizeof(sentence)) < 0)
-		return complain(sentence, EXIT_INTERNAL);
-	r = read_config(&config, &begin->options);
 	if (r == 0)
 		r = open_resources(&resources, begin, &config);
 	if (r == 0)
@@ -360,7 +358,7 @@ static int start(struct beginning *begin)
 /* Text for a person is only whole when it has reached its file. */
 static int finish_text(void)
 {
-	return fflush(stdout) == 0 ? 0 : EXIT_INTERNAL;
+	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : EXIT_INTERNAL;
 }
 
 /* Only flags go into a client's settings; what is in our environment now need not be in the client's. */
@@ -373,8 +371,6 @@ static int configure_client(struct options *options)
 	if (config_read(&config, options_flag, options, sentence, sizeof(sentence)) < 0)
 		return complain(sentence, EXIT_BAD_CONFIG);
 	r = client_config_write(stdout, stderr, options, sentence, sizeof(sentence));
-	if (r == -ENOMEM)
-		return fail("The snippet cannot be written", r);
 	return r < 0 ? complain(sentence, EXIT_USAGE_ERROR) : finish_text();
 }
 
