@@ -81,6 +81,20 @@ void pool_drop(struct pool *pool, struct place *place)
 	free(place);
 }
 
+/* What is reaped, and nobody has a use for. */
+static bool is_litter(const struct pool *pool, const struct place *place)
+{
+	return !place->taken && place->sandbox.state == SANDBOX_REAPED &&
+	       pool->parked[place->kind] != place;
+}
+
+void pool_leave(struct pool *pool, struct place *place)
+{
+	place->taken = false;
+	if (is_litter(pool, place))
+		pool_drop(pool, place);
+}
+
 /* One that is not wanted any more; it is dropped when it is reaped. */
 static void discard(struct pool *pool, struct place *place)
 {
@@ -238,13 +252,6 @@ static void note_end(struct pool *pool, struct place *place)
 		return;
 	lines_failed_copy(pool, place);
 	discard(pool, place);
-}
-
-/* What is reaped, and nobody has a use for. */
-static bool is_litter(const struct pool *pool, const struct place *place)
-{
-	return !place->taken && place->sandbox.state == SANDBOX_REAPED &&
-	       pool->parked[place->kind] != place;
 }
 
 static void go_on(struct pool *pool)

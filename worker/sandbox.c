@@ -11,8 +11,10 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/limits.h"
 #include "common/stage.h"
 #include "worker/lockdown.h"
+#include "worker/processes.h"
 
 /* The diagram of the header: may it go from a to b? Anything else is a bug of ours. */
 static void move_to(struct sandbox *sandbox, enum sandbox_state next)
@@ -115,6 +117,9 @@ static void handle(struct sandbox *sandbox, const struct report *report,
 		begin_end(sandbox);
 		break;
 	case REPORT_ENDED:
+		/* One that was done dies of being killed. */
+		if (sandbox->ended)
+			break;
 		sandbox->report = *report;
 		sandbox->ended = true;
 		begin_end(sandbox);
@@ -134,12 +139,28 @@ static void handle_copy(struct sandbox *sandbox, const struct report *report,
 	if (report->kind == REPORT_READY && sandbox->sock >= 0 &&
 	    report_adopt(sandbox->sock, report->pid) == 0) {
 		sandbox->copy_layers = report->layers;
+		sandbox->copy = beside->sender;
 		take_listener(sandbox, &beside->fds[0]);
+		sandbox->notify.main = sandbox->copy;
 		return;
 	}
 	note_failure(sandbox, report->kind == REPORT_FAILED ? report->stage : STAGE_JOIN,
 		     report->kind == REPORT_FAILED ? report->error : EPROTO);
 	sandbox_kill(sandbox);
+}
+
+static void note_done(struct sandbox *sandbox)
+{
+	const struct notify_done *done = &sandbox->notify.done;
+
+	if (!done->said || sandbox->state != SANDBOX_RUNNING)
+		return;
+	sandbox->report = (struct report){.kind = REPORT_ENDED,
+					  .status = W_EXITCODE(done->status, 0),
+					  .disk_full = done->disk_full};
+	sandbox->ended = true;
+	sandbox->done = true;
+	begin_end(sandbox);
 }
 
 /* Nothing is left that could be waited for, and nobody can speak any more. */
@@ -206,6 +227,7 @@ void sandbox_poll(const struct sandbox *sandbox, struct pollfd polls[SANDBOX_POL
 void sandbox_read(struct sandbox *sandbox, const struct pollfd polls[SANDBOX_POLLS])
 {
 	notify_receive(&sandbox->notify, &polls[2]);
+	note_done(sandbox);
 	if (polls[1].fd >= 0 && polls[1].revents)
 		read_gate(sandbox);
 	if (polls[0].fd >= 0 && polls[0].revents)
@@ -286,6 +308,21 @@ void sandbox_kill(struct sandbox *sandbox)
 	else if (sandbox->sock >= 0)
 		/* Init, if it ever is, exits when it finds its socket closed. */
 		shutdown(sandbox->sock, SHUT_RDWR);
+}
+
+bool sandbox_finish(struct sandbox *sandbox)
+{
+	struct process_usage usage;
+	bool alone = sandbox->init && process_is_alone(sandbox->copy, sandbox->init, &usage);
+
+	if (alone)
+		sandbox->usage = (struct rusage){
+			.ru_utime = {.tv_sec = (time_t)(usage.cpu_us / 1000000),
+				     .tv_usec = (suseconds_t)(usage.cpu_us % 1000000)},
+			.ru_maxrss = (long)(usage.peak_bytes / KIB)};
+	sandbox->done = false;
+	sandbox_kill(sandbox);
+	return alone;
 }
 
 void sandbox_reaped(struct sandbox *sandbox, pid_t pid, const struct rusage *usage)

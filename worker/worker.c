@@ -150,6 +150,17 @@ static void on_reaped(struct worker *worker)
 	pool_drop(&worker->pool, place);
 }
 
+/* The program has ended, and nothing of it can run any more: what is left of its sandbox dies while its answer is read. */
+static void on_done(struct worker *worker)
+{
+	struct place *place = worker->run.place;
+
+	if (!sandbox_finish(&place->sandbox))
+		return;
+	answer(worker, &place->sandbox);
+	pool_leave(&worker->pool, place);
+}
+
 static bool is_complete(uint32_t layers)
 {
 	/* The watch belongs to a run, not to a sandbox. */
@@ -203,6 +214,8 @@ static void go_on(struct worker *worker)
 		on_trial(worker, &trial->sandbox);
 	if (run->place && run->place->sandbox.state == SANDBOX_REAPED)
 		on_reaped(worker);
+	else if (run->place && run->place->sandbox.done)
+		on_done(worker);
 	if (run->id && !run->place && worker->announced && !worker->done)
 		find_place(worker);
 	busy = run->id != 0;
