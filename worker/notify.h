@@ -35,11 +35,11 @@ struct notify_done {
 };
 
 struct notify {
-	bool noting;	       /* there was a listener */
-	int listener;	       /* -1: there is none, or it has ended */
-	uint32_t prompt;       /* answers that may still be given at once */
-	uint64_t counted_us;   /* clock_us of the last time prompt was added to */
-	pid_t main;	       /* who may say that it is done, and is never answered then; 0: nobody */
+	bool noting;	     /* there was a listener */
+	int listener;	     /* -1: there is none, or it has ended */
+	uint32_t prompt;     /* answers that may still be given at once */
+	uint64_t counted_us; /* clock_us of the last time prompt was added to */
+	pid_t main; /* who may say that it is done, and is never answered then; 0: nobody */
 	struct notify_done done;
 	unsigned int first, n; /* of pending, which is a ring */
 	struct notify_note pending[NOTIFY_PENDING];

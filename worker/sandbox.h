@@ -43,11 +43,12 @@ struct sandbox {
 	uint32_t copy_layers;	    /* of the copy; 0 until it is ready */
 	uint32_t failed_stage;	    /* STAGE_NONE, or what failed first */
 	int failed_error;
-	bool taken;	     /* init has the program, and will run it */
-	bool ended;	     /* report holds how the main program ended */
-	bool done;	     /* a copy that has said so: nothing of its program is left to run */
-	pid_t copy;	     /* by_copy: 0 until it is ready */
-	struct rusage usage; /* when it is REAPED: of init and everything that was in it; done: of the copy */
+	bool taken; /* init has the program, and will run it */
+	bool ended; /* report holds how the main program ended */
+	bool done;  /* a copy that has said so: nothing of its program is left to run */
+	pid_t copy; /* by_copy: 0 until it is ready */
+	struct rusage
+		usage; /* when it is REAPED: of init and everything that was in it; done: of the copy */
 	struct report report;
 	struct notify notify; /* what its filter refused */
 };
