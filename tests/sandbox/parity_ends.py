@@ -205,8 +205,9 @@ FILES = [(label, "import io, os, subprocess, sys\n" + body) for label, body in (
     ("buffered_over_a_dup_in_a_cycle", "f = os.fdopen(os.dup(1), 'w'); f.write('by the dup\\n'); l = [f]; l.append(l); "
      "print('first')"),
     ("buffered_in_a_function", "def f(): g = os.fdopen(os.dup(1), 'w'); g.write('local\\n')\nf(); print('then')"),
-    ("file_of_a_reader", "p = subprocess.Popen(['cat'], stdin=subprocess.PIPE); p.stdin.write(b'to cat'); "
-     "r = 1"),
+    # In a child, for nobody waits for a reader that the main program leaves.
+    ("file_of_a_reader", "r, w = os.pipe()\nif os.fork(): os.close(w); print(os.fdopen(r).read())\nelse: p = "
+     "subprocess.Popen(['cat'], stdin=subprocess.PIPE, stdout=w); p.stdin.write(b'to cat')"),
     ("pipe_to_a_child", "r, w = os.pipe()\nif os.fork() == 0:\n    os.close(w); d = os.read(r, 99); os.write(1, d + "
      "b'!'); os._exit(0)\nos.close(r); f = os.fdopen(w, 'w'); f.write('kept'); f.close(); os.wait()"),
     ("file_that_is_never_closed", "f = open('f', 'w'); f.write('x' * 100); print(os.path.getsize('f'))"),
