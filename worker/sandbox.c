@@ -40,8 +40,10 @@ static void note_failure(struct sandbox *sandbox, uint32_t stage, int error)
 	}
 }
 
+/* Who says from here on that he is done is refused that, and goes on to his end as ever. */
 static void begin_end(struct sandbox *sandbox)
 {
+	sandbox->notify.main = 0;
 	if (sandbox->state != SANDBOX_ENDING && sandbox->state != SANDBOX_REAPED)
 		move_to(sandbox, SANDBOX_ENDING);
 }
