@@ -321,7 +321,8 @@ def test_ended_while_it_warms(end, preload):
                 s.kill(getattr(signal, end))
             # At first the signal may come before the server takes it.
             code = s.wait_exit(3)
-            check(code in ((0, -signal.SIGTERM) if delay < 0.01 * PATIENCE else (0,)) or end == "SIGKILL", "exit code", code, delay)
+            right_codes = (0, -signal.SIGTERM) if delay < 0.01 * PATIENCE else (0,)
+            check(code in right_codes or end == "SIGKILL", "exit code", code, delay)
             until(lambda: not any(map(alive, below)), 3, "everything of it is gone")
 
 

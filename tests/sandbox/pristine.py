@@ -47,7 +47,7 @@ print("others", "OPEN" if others else "DENIED ESRCH")
 attempt("trace", call, "ptrace", 16, 1, 0, 0); attempt("memory", open, "/proc/1/mem", "rb")
 attempt("descriptors of init", os.listdir, "/proc/1/fd")
 init = os.pidfd_open(1); attempt("take a descriptor", call, "pidfd_getfd", init, 0, 0)
-os.close(init) # A module that leaves a file open is not loaded ahead.
+os.close(init)  # A module that leaves a file open is not loaded ahead.
 attempt("limits of init", lambda: __import__("resource").prlimit(1, 7, (1, 1)))
 """),
     ("rights", """

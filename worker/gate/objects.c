@@ -315,10 +315,9 @@ static bool ends_unseen(struct kinds *kinds, PyObject *object)
 
 bool objects_end_unseen(PyObject *list)
 {
-	static struct kinds kinds;
+	/* Not kept: a type may be another, or have got an end that is seen, when it is looked at again. */
+	struct kinds kinds = {.used = 0};
 
-	/* A type may be another, or have got an end that is seen, since it was looked at last. */
-	memset(&kinds, 0, sizeof(kinds));
 	for (ssize_t i = 0, n = PyList_Size(list); i < n; i++)
 		if (!ends_unseen(&kinds, PyList_GetItem(list, i)))
 			return false;
