@@ -5,6 +5,7 @@
 #include "common/cleanup.h"
 #include "common/layers.h"
 #include "common/log.h"
+#include "common/mechanism.h"
 #include "common/remedy.h"
 #include "common/utf8.h"
 #include "policy/confine.h"
@@ -179,6 +180,16 @@ static void add_layers(struct buf *out, const char *key, uint32_t layers, bool a
 	buf_add_byte(out, ']');
 }
 
+static void add_mechanisms(struct buf *out, uint32_t by_cgroup)
+{
+	const struct mechanism *row;
+
+	for (size_t i = 0; (row = mechanism_row(i)); i++)
+		buf_printf(out, "%s\"%s\":\"%s\"", i == 0 ? ",\"limited_by\":{" : ",", row->limit,
+			   mechanism_name(row, by_cgroup));
+	buf_add_byte(out, '}');
+}
+
 void exec_tool_meta(struct buf *out, const struct outcome *outcome)
 {
 	const struct frame_done *done = &outcome->done;
@@ -191,6 +202,7 @@ void exec_tool_meta(struct buf *out, const struct outcome *outcome)
 	add_layers(out, "layers", done->layers, true);
 	add_layers(out, "degraded", done->layers, false);
 	buf_printf(out, ",\"refusals_named\":%s", done->flags & FRAME_NOTING ? "true" : "false");
+	add_mechanisms(out, done->by_cgroup);
 	buf_printf(out, ",\"start\":\"%s\"}", outcome_start_name(outcome_start(outcome)));
 }
 

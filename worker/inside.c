@@ -29,13 +29,11 @@
 #include "policy/namespaces.h"
 #include "worker/child.h"
 #include "worker/gate_image.h"
+#include "worker/group.h"
 #include "worker/init.h"
 #include "worker/lockdown.h"
 #include "worker/loopback.h"
 #include "worker/report.h"
-
-/* Interactive work on the machine and the worker's own watch come first. */
-#define RUN_NICENESS 10
 
 /* The kernel's OOM killer takes a run before anything of ours. proc(5). */
 static int offer_to_oom_killer(void)
@@ -179,6 +177,9 @@ void inside_main(const struct inside *inside, const struct purpose *purpose, int
 
 	prctl(PR_SET_NAME, "mcp-exec-init");
 	signals_reset();
+	/* By a descriptor of the worker's, and while all of it is what is counted: what comes from here on is. */
+	if (purpose->group)
+		report_step(sock, STAGE_CGROUP, group_enter(purpose->group, &inside->limits));
 	report_step(sock, STAGE_DESCRIPTORS, close_inherited(purpose, sock));
 	if (purpose->above)
 		go_below(purpose, sock);

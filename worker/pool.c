@@ -9,6 +9,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/mechanism.h"
 #include "common/stage.h"
 #include "worker/pool_lines.h"
 #include "worker/watch.h"
@@ -234,9 +235,11 @@ static void send_copy(struct pool *pool, struct place *place)
 
 static void note_ready(struct pool *pool, struct place *place)
 {
-	if (place->kind == PLACE_COLD || place->inherited_bytes || !is_ready(place))
+	if (place->kind == PLACE_COLD || place->settled || !is_ready(place))
 		return;
-	place->inherited_bytes = watch_settle(&pool->inside->limits, place->sandbox.init);
+	place->settled = true;
+	if (!(pool->inside->limits.by_cgroup & BY_CGROUP_MEMORY))
+		place->inherited_bytes = watch_settle(&pool->inside->limits, place->sandbox.init);
 	lines_worked(pool, place->below);
 }
 

@@ -31,6 +31,7 @@ struct place {
 	bool taken; /* by pool_take: whoever did gives it back by pool_drop or pool_leave */
 	struct sandbox sandbox;
 	struct pristine *below; /* NULL, or whose copy it has */
+	bool settled;		/* ready, and its interpreter has shown that it can */
 	uint64_t since_us;
 	uint64_t
 		inherited_bytes; /* of memory, which loaded modules take and no program asked for */

@@ -53,6 +53,7 @@ void sandbox_init(struct sandbox *sandbox)
 	memset(sandbox, 0, sizeof(*sandbox));
 	sandbox->sock = -1;
 	sandbox->gate = -1;
+	sandbox->group.base = -1;
 	sandbox->notify.listener = -1;
 	for (size_t i = 0; i < NAMESPACES; i++)
 		sandbox->namespaces[i] = -1;
@@ -61,11 +62,14 @@ void sandbox_init(struct sandbox *sandbox)
 int sandbox_spawn(struct sandbox *sandbox, const struct inside *inside,
 		  const struct purpose *purpose)
 {
+	struct purpose grouped = *purpose;
 	int pair[2];
 	pid_t pid;
 	int r;
 
+	grouped.group = &sandbox->group;
 	sandbox->by_copy = purpose->above;
+	group_init(&sandbox->group, inside->delegation, purpose->pristine);
 	if ((r = report_pair(pair)) < 0) {
 		note_failure(sandbox, STAGE_FORK, -r);
 		return r;
@@ -75,7 +79,7 @@ int sandbox_spawn(struct sandbox *sandbox, const struct inside *inside,
 
 	pid = fork();
 	if (pid == 0)
-		inside_main(inside, purpose, theirs);
+		inside_main(inside, &grouped, theirs);
 	if (pid < 0) {
 		note_failure(sandbox, STAGE_FORK, errno);
 		return -errno;
@@ -134,18 +138,30 @@ static void handle(struct sandbox *sandbox, const struct report *report,
 	}
 }
 
+/* A copy was born in its interpreter's cgroup, and waits: from its program's first byte on it is in its sandbox's. */
+static int take_copy(struct sandbox *sandbox, const struct report *report,
+		     struct report_beside *beside)
+{
+	int r = group_add(&sandbox->group, beside->sender);
+
+	if (r < 0)
+		note_failure(sandbox, STAGE_CGROUP, -r);
+	if (r < 0 || (r = report_adopt(sandbox->sock, report->pid)) < 0)
+		return r;
+	sandbox->copy_layers = report->layers;
+	sandbox->copy = beside->sender;
+	take_listener(sandbox, &beside->fds[0]);
+	sandbox->notify.main = sandbox->copy;
+	return 0;
+}
+
 /* What the copy says, or who tried to make it. */
 static void handle_copy(struct sandbox *sandbox, const struct report *report,
 			struct report_beside *beside)
 {
 	if (report->kind == REPORT_READY && sandbox->sock >= 0 &&
-	    report_adopt(sandbox->sock, report->pid) == 0) {
-		sandbox->copy_layers = report->layers;
-		sandbox->copy = beside->sender;
-		take_listener(sandbox, &beside->fds[0]);
-		sandbox->notify.main = sandbox->copy;
+	    take_copy(sandbox, report, beside) == 0)
 		return;
-	}
 	note_failure(sandbox, report->kind == REPORT_FAILED ? report->stage : STAGE_JOIN,
 		     report->kind == REPORT_FAILED ? report->error : EPROTO);
 	sandbox_kill(sandbox);
@@ -351,5 +367,6 @@ void sandbox_clear(struct sandbox *sandbox)
 	for (size_t i = 0; i < NAMESPACES; i++)
 		cleanup_fd(&sandbox->namespaces[i]);
 	notify_clear(&sandbox->notify);
+	group_end(&sandbox->group);
 	sandbox_init(sandbox);
 }

@@ -19,6 +19,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include "worker/group.h"
 #include "worker/inside.h"
 #include "worker/notify.h"
 #include "worker/report.h"
@@ -50,6 +51,7 @@ struct sandbox {
 	struct rusage
 		usage; /* when it is REAPED: of init and everything that was in it; done: of the copy */
 	struct report report;
+	struct group group;   /* its cgroup, until it is cleared */
 	struct notify notify; /* what its filter refused */
 };
 

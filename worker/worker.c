@@ -69,6 +69,7 @@ static void announce(struct worker *worker, const struct sandbox *sandbox)
 	frame.ready.build_id = BUILD_ID;
 	frame.ready.layers = sandbox->layers;
 	frame.ready.python_version = worker->python_version;
+	frame.ready.by_cgroup = worker->inside->limits.by_cgroup;
 	worker->announced = true;
 	if (frame_send(worker->link, &frame, NULL) < 0)
 		leave(worker, 1);
@@ -141,6 +142,7 @@ static void on_reaped(struct worker *worker)
 	struct sandbox *sandbox = &place->sandbox;
 	bool stale = is_stale(sandbox);
 
+	run_look_back(&worker->run);
 	if (sandbox->failed_stage != STAGE_NONE && !worker->run.killed)
 		log_failure(sandbox);
 	if (!run_is_lost(&worker->run))
@@ -157,14 +159,15 @@ static void on_done(struct worker *worker)
 
 	if (!sandbox_finish(&place->sandbox))
 		return;
+	run_look_back(&worker->run);
 	answer(worker, &place->sandbox);
 	pool_leave(&worker->pool, place);
 }
 
 static bool is_complete(uint32_t layers)
 {
-	/* The watch belongs to a run, not to a sandbox. */
-	uint32_t wanted = layers_required() & ~(uint32_t)LAYER_MEMORY_WATCH;
+	/* That is told of a run, not of a sandbox. */
+	uint32_t wanted = layers_required() & ~(uint32_t)LAYER_MEMORY_LIMIT;
 
 	return (layers & wanted) == wanted;
 }
