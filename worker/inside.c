@@ -35,6 +35,9 @@
 #include "worker/loopback.h"
 #include "worker/report.h"
 
+/* Processes of a pristine interpreter that bring copies into their sandboxes, and the copies. gate/enter.c. */
+#define ENTERING 8
+
 /* The kernel's OOM killer takes a run before anything of ours. proc(5). */
 static int offer_to_oom_killer(void)
 {
@@ -58,6 +61,16 @@ static int close_inherited(const struct purpose *purpose, int sock)
 	for (size_t i = 0; i < NAMESPACES; i++)
 		keep[4 + i] = purpose->above ? purpose->above[i] : -1;
 	return fds_close_all_but(keep, sizeof(keep) / sizeof(*keep));
+}
+
+/* A copy is born in the cgroup of its interpreter, beside those that make it. */
+static int enter_group(const struct inside *inside, const struct purpose *purpose)
+{
+	struct limits limits = inside->limits;
+
+	if (purpose->pristine)
+		limits.max_processes += ENTERING;
+	return purpose->group ? group_enter(purpose->group, &limits) : 0;
 }
 
 /* A child of our own parent. Not fork(3): it has no way to ask for that, and nothing of libc's that hangs on it is
@@ -178,8 +191,7 @@ void inside_main(const struct inside *inside, const struct purpose *purpose, int
 	prctl(PR_SET_NAME, "mcp-exec-init");
 	signals_reset();
 	/* By a descriptor of the worker's, and while all of it is what is counted: what comes from here on is. */
-	if (purpose->group)
-		report_step(sock, STAGE_CGROUP, group_enter(purpose->group, &inside->limits));
+	report_step(sock, STAGE_CGROUP, enter_group(inside, purpose));
 	report_step(sock, STAGE_DESCRIPTORS, close_inherited(purpose, sock));
 	if (purpose->above)
 		go_below(purpose, sock);

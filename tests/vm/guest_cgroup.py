@@ -62,6 +62,11 @@ def programs():
     return [pid for pid in pids() if b"main.py" in cmdline(pid)]
 
 
+def files_of(pid):
+    folder = "/proc/%d/fd" % pid
+    return [os.readlink(os.path.join(folder, name)) for name in os.listdir(folder)]
+
+
 def group_of(pid):
     return os.path.basename(read("/proc", str(pid), "cgroup").split("::")[1])
 
@@ -162,8 +167,8 @@ def test_a_busy_run_gets_no_more_than_its_cpus():
 @cases(WAYS)
 def test_a_run_is_in_its_cgroup_before_it_begins(env):
     """What waits is, too, but for pristine interpreters, which have their own; and the files say what was asked for."""
-    want = {"memory.max": str(100 * MIB), "memory.oom.group": "1", "pids.max": "50", "cpu.max": "100000 100000",
-            "cpu.weight.nice": "10"}
+    want = {"memory.max": str(100 * MIB), "memory.swap.max": "0", "memory.oom.group": "1", "pids.max": "50",
+            "cpu.max": "100000 100000", "cpu.weight.nice": "10"}
     settings = ("MCP_EXEC_MEMORY_BYTES=%d" % (100 * MIB), "MCP_EXEC_MAX_PROCESSES=50")
     with Unit(env=env + settings) as s:
         if not env:
@@ -173,16 +178,24 @@ def test_a_run_is_in_its_cgroup_before_it_begins(env):
         until(lambda: len([p for p in programs() if group_of(p).startswith("run-")]) >= 2, 20, "the program runs")
         for pid in programs():
             check(group_of(pid).startswith(("run-", "pristine-")), "somewhere else", group_of(pid))
+            equal([path for path in files_of(pid) if path.startswith(ROOT)], [])
         groups = below(s.cgroup)
         check("supervisor" in groups, "no supervisor", groups)
         for name in groups:
             if name == "supervisor":
                 equal(read(s.cgroup, name, "memory.max"), "max")
                 continue
-            equal({file: read(s.cgroup, name, file) for file in want}, want, name)
+            more = {"pids.max": "58"} if name.startswith("pristine-") else {}
+            equal({file: read(s.cgroup, name, file) for file in want}, dict(want, **more), name)
         equal(read(s.cgroup, "cgroup.procs"), "")
         # The host's paths stay hidden.
         equal(s.answer(request)["result"]["structuredContent"]["stdout"].strip(), "0::/")
+
+
+def test_the_fewest_processes_are_enough_to_start_warm():
+    with Unit(env=("MCP_EXEC_MAX_PROCESSES=4",)) as s:
+        warm(s)
+        equal(limited_by(s.exec("pass")), CGROUP)
 
 
 def test_fifty_runs_leave_nothing():
@@ -242,6 +255,85 @@ def test_off_is_off():
     with Unit(env=("MCP_EXEC_CGROUP=off",)) as s:
         equal(limited_by(s.exec("pass")), NEXT_BEST)
         equal(below(s.cgroup), [])
+
+
+# An ordinary user whose manager runs, and a program of his, such as an editor, that starts servers.
+
+def user():
+    """(uid, words that start a program as that user outside of his manager's cgroups)"""
+    subprocess.run(["useradd", "--create-home", "desktop"], stderr=subprocess.DEVNULL)
+    uid = int(subprocess.run(["id", "-u", "desktop"], stdout=subprocess.PIPE, check=True).stdout)
+    subprocess.run(["loginctl", "enable-linger", "desktop"], check=True)
+    runtime = "/run/user/%d" % uid
+    until(lambda: os.path.exists(runtime + "/systemd/private") and os.path.exists(runtime + "/bus"), 30, "his manager")
+    return uid, ["setpriv", "--reuid=%d" % uid, "--regid=%d" % uid, "--clear-groups", "env", "HOME=/home/desktop",
+                 "XDG_RUNTIME_DIR=" + runtime]
+
+
+def slice_of(uid):
+    return "%s/user.slice/user-%d.slice/user@%d.service/app.slice" % (ROOT, uid, uid)
+
+
+def scopes(uid):
+    return [name for name in below(slice_of(uid)) if name.startswith("mcp-exec-")]
+
+
+# A shell that stays stands for the editor.
+EDITOR = ["sh", "-c", '"$@"; :', "editor"]
+
+
+@cases([("in_a_session", []), ("in_a_unit_of_his_manager", ["systemd-run", "--user", "--quiet", "--pipe", "--wait"])])
+def test_a_client_on_a_desktop_gets_a_cgroup_for_its_server(start):
+    uid, words = user()
+    with Server(through=words + start + EDITOR) as s:
+        s.initialize()
+        equal(len(scopes(uid)), 1)
+        equal(limited_by(s.exec("pass")), CGROUP)
+        equal(ended(s.exec(HOG)), (-1, "memory", "SIGKILL"))
+        is_well(s)
+    until(lambda: not scopes(uid), 20, "the scope is gone")
+
+
+def test_a_server_in_a_scope_ends_with_its_client():
+    uid, words = user()
+    with Server(through=words + EDITOR) as s:
+        s.initialize()
+        s.start_exec("import time; time.sleep(60)")
+        until(lambda: scopes(uid), 10, "it has a scope")
+        os.kill(s.pid, 9)
+        until(lambda: not scopes(uid), 20, "the scope is gone, and all in it")
+
+
+@cases([("switched_off", (), "MCP_EXEC_CGROUP=off"), ("no_bus", ("bus",), "X=1"),
+        ("no_manager", ("bus", "systemd/private"), "X=1")])
+def test_on_a_desktop_without_one_the_next_best_holds(gone, setting):
+    uid, words = user()
+    runtime = "/run/user/%d/" % uid
+    for name in gone:
+        os.rename(runtime + name, runtime + name + ".gone")
+    try:
+        with Server(through=words + [setting] + EDITOR) as s:
+            s.initialize()
+            equal(limited_by(s.exec("pass")), NEXT_BEST)
+            equal(scopes(uid), [])
+    finally:
+        for name in gone:
+            os.rename(runtime + name + ".gone", runtime + name)
+
+
+def test_a_manager_that_does_not_answer_holds_up_nobody_for_long():
+    uid, words = user()
+    manager = int(subprocess.run(["systemctl", "show", "--property=MainPID", "--value", "user@%d.service" % uid],
+                                 stdout=subprocess.PIPE, check=True).stdout)
+    os.kill(manager, 19)
+    try:
+        start = time.monotonic()
+        with Server(through=words + EDITOR) as s:
+            s.initialize()
+            within(time.monotonic() - start, 0, 10)
+            equal(limited_by(s.exec("pass")), NEXT_BEST)
+    finally:
+        os.kill(manager, 18)
 
 
 main()
