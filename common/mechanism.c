@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common/hierarchy.h"
+
 static const struct mechanism rows[] = {
 	{BY_CGROUP_MEMORY, "memory", "memory", "polling"},
 	{BY_CGROUP_PROCESSES, "processes", "pids", "rlimit"},
@@ -16,6 +18,15 @@ static const char *const wishes[CGROUP_WISHES] = {
 const struct mechanism *mechanism_row(size_t i)
 {
 	return i < sizeof(rows) / sizeof(*rows) ? &rows[i] : NULL;
+}
+
+uint32_t mechanism_bits(const char *controllers)
+{
+	uint32_t bits = 0;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		bits |= hierarchy_lists(controllers, rows[i].controller) ? rows[i].bit : 0;
+	return bits;
 }
 
 const char *mechanism_name(const struct mechanism *row, uint32_t by_cgroup)

@@ -23,6 +23,9 @@ struct mechanism {
 /* Row i, or NULL behind the last. */
 const struct mechanism *mechanism_row(size_t i);
 
+/* The bits of the limits whose controllers are in a list of them, as cgroup.controllers has it. Pure. */
+uint32_t mechanism_bits(const char *controllers);
+
 /* "cgroup", or what else holds this limit. A literal. */
 const char *mechanism_name(const struct mechanism *row, uint32_t by_cgroup);
 

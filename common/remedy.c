@@ -208,9 +208,8 @@ static const struct row ROWS[] = {
 	{AT(CGROUP),
 	 {0},
 	 NULL,
-	 "The cgroup that was delegated to the server can no longer be divided: start the server "
-	 "again, "
-	 "or set MCP_EXEC_CGROUP=off."},
+	 "The cgroup that was delegated to the server can no longer be divided as it was: call "
+	 "again, and start the server again if that does not help, or set MCP_EXEC_CGROUP=off."},
 	{AT(DESCRIPTORS),
 	 {ENOSYS},
 	 NULL,

@@ -17,7 +17,7 @@
 #include "common/limits.h"
 #include "worker/group.h"
 
-/* Ours, or systemd's name for it in our unit. */
+/* Our name for it, and that in our unit. */
 #define SUPERVISOR "supervisor"
 #define PROCS_BYTES (4 * KIB)
 
@@ -27,25 +27,37 @@ static bool may_write(int dir)
 	       faccessat(dir, "cgroup.subtree_control", W_OK, 0) == 0;
 }
 
-static bool is_supervisor(const char *path)
+static bool ends_with(const char *path, size_t len, const char *end)
+{
+	size_t n = strlen(end);
+
+	return len >= n && strncmp(path + len - n, end, n) == 0;
+}
+
+/* What systemd gives processes. */
+static bool is_unit(const char *path, size_t len)
+{
+	return ends_with(path, len, ".service") || ends_with(path, len, ".scope");
+}
+
+/* How much of the path of our own cgroup is that of one that was delegated and divided; 0: it was not. */
+static size_t divided(const char *path)
 {
 	const char *slash = strrchr(path, '/');
+	size_t len = slash ? (size_t)(slash - path) : 0;
 
-	return slash && strcmp(slash + 1, SUPERVISOR) == 0;
+	if (ends_with(path, strlen(path), "/" SUPERVISOR))
+		return len;
+	return !is_unit(path, strlen(path)) && is_unit(path, len) ? len : 0;
 }
 
 /* What the cgroup can limit, as far as we know how. */
 static uint32_t offered(int dir)
 {
 	char controllers[KIB];
-	const struct mechanism *row;
-	uint32_t bits = 0;
 
-	if (hierarchy_read(dir, "cgroup.controllers", controllers, sizeof(controllers)) < 0)
-		return 0;
-	for (size_t i = 0; (row = mechanism_row(i)); i++)
-		bits |= hierarchy_lists(controllers, row->controller) ? row->bit : 0;
-	return bits;
+	(void)hierarchy_read(dir, "cgroup.controllers", controllers, sizeof(controllers));
+	return mechanism_bits(controllers);
 }
 
 /* Returns the bits of those that are now there for the cgroups below. */
@@ -139,12 +151,13 @@ static const char *take(struct delegation *delegation, const char *path, bool ow
 static const char *look(struct delegation *delegation)
 {
 	char path[PATH_MAX];
+	size_t len;
 
 	if (hierarchy_own(path, sizeof(path)) < 0)
 		return "there are no cgroups of version 2 here";
-	if (!is_supervisor(path))
+	if (!(len = divided(path)))
 		return take(delegation, path, true);
-	*strrchr(path, '/') = '\0';
+	path[len] = '\0';
 	return take(delegation, path, false);
 }
 

@@ -6,7 +6,7 @@
  *   NAME/pristine-N  one pristine interpreter
  *
  * A cgroup that has processes cannot give controllers to others below it, so the server's processes go into one of their
- * own: systemd puts them there (DelegateSubgroup=supervisor, from version 254), or they are put there here.
+ * own: systemd puts them there (DelegateSubgroup= of the unit, from version 254), or they are put there here.
  */
 #ifndef WORKER_DELEGATION_H
 #define WORKER_DELEGATION_H

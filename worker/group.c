@@ -12,6 +12,7 @@
 
 #include "common/cleanup.h"
 #include "common/hierarchy.h"
+#include "common/mechanism.h"
 #include "policy/cgroup.h"
 
 #define RUN "run-"
@@ -88,6 +89,14 @@ static const char *read_file(const struct group *group, const char *file, char t
 	path_in(group->name, file, path);
 	(void)hierarchy_read(group->base, path, text, TEXT_BYTES);
 	return text;
+}
+
+bool group_stands(const struct group *group, uint32_t by_cgroup)
+{
+	char text[TEXT_BYTES];
+
+	return group->base < 0 || (mechanism_bits(read_file(group, "cgroup.controllers", text)) &
+				   by_cgroup) == by_cgroup;
 }
 
 void group_look(const struct group *group, struct group_facts *facts)

@@ -32,6 +32,10 @@ int group_enter(const struct group *group, const struct limits *limits);
 /* Moves a process into it. Returns 0 or a negative errno. Does nothing where there is none. */
 int group_add(const struct group *group, pid_t pid);
 
+/* Says whether it still can hold these limits (bits of mechanism.h): a user's manager may take back what it did not mean to
+ * give. */
+bool group_stands(const struct group *group, uint32_t by_cgroup);
+
 /* Reads what it has counted, all zero where there is none. */
 void group_look(const struct group *group, struct group_facts *facts);
 

@@ -328,6 +328,12 @@ void sandbox_kill(struct sandbox *sandbox)
 		shutdown(sandbox->sock, SHUT_RDWR);
 }
 
+void sandbox_refuse(struct sandbox *sandbox, enum stage stage, int error)
+{
+	note_failure(sandbox, stage, error);
+	sandbox_kill(sandbox);
+}
+
 bool sandbox_finish(struct sandbox *sandbox)
 {
 	struct process_usage usage;

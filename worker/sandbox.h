@@ -96,6 +96,9 @@ uint32_t sandbox_layers(const struct sandbox *sandbox);
 /* Kills everything in it. Its end is told by sandbox_reaped. Does nothing when it is REAPED or already dying. */
 void sandbox_kill(struct sandbox *sandbox);
 
+/* Kills one that was READY because of what was found out about it since. */
+void sandbox_refuse(struct sandbox *sandbox, enum stage stage, int error);
+
 /* Kills one that is done. Returns whether nothing in it can run any more, as it waits for the kernel alone; then usage is
  * the program's. Else it was a program that said so, and left others: it is over when it is REAPED. */
 bool sandbox_finish(struct sandbox *sandbox);

@@ -113,10 +113,11 @@ static void answer(struct worker *worker, const struct sandbox *sandbox)
 		leave(worker, 1);
 }
 
-/* The interpreter is not what it was: another worker asks it again. */
+/* The interpreter, or the cgroup that was divided, is not what it was: another worker looks again. */
 static bool is_stale(const struct sandbox *sandbox)
 {
-	return sandbox->failed_stage == STAGE_SYSTEM && sandbox->failed_error == ESTALE;
+	return (sandbox->failed_stage == STAGE_SYSTEM && sandbox->failed_error == ESTALE) ||
+	       sandbox->failed_stage == STAGE_CGROUP;
 }
 
 /* The cold place is gone. When none can be had, whoever waits is told so. */
@@ -186,12 +187,13 @@ static void find_place(struct worker *worker)
 			  clock_us());
 	if (!place)
 		return;
-	if (is_complete(sandbox_layers(&place->sandbox))) {
+	if (is_complete(sandbox_layers(&place->sandbox)) &&
+	    group_stands(&place->sandbox.group, worker->inside->limits.by_cgroup)) {
 		run_start(run, place, &worker->inside->limits);
 		return;
 	}
 	run->place = place;
-	sandbox_kill(&place->sandbox);
+	sandbox_refuse(&place->sandbox, STAGE_CGROUP, ESTALE);
 }
 
 static void on_trial(struct worker *worker, struct sandbox *sandbox)

@@ -162,6 +162,24 @@ static void test_reads_what_the_kernel_counted(void **state)
 	end(&play, files);
 }
 
+static void test_a_cgroup_stands_while_it_has_its_controllers(void **state)
+{
+	static const char *const files[] = {"cgroup.controllers", NULL};
+	struct play play;
+
+	(void)state;
+	begin(&play);
+	make_group(&play);
+	assert_false(group_stands(&play.group, BY_CGROUP_MEMORY));
+	make_file(play.dir, "cgroup.controllers", "cpu memory pids\n");
+	assert_true(group_stands(&play.group, BY_CGROUP_ALL));
+	make_file(play.dir, "cgroup.controllers", "memory\n");
+	assert_true(group_stands(&play.group, BY_CGROUP_MEMORY));
+	assert_false(group_stands(&play.group, BY_CGROUP_ALL));
+	end(&play, files);
+	assert_true(group_stands(&play.group, BY_CGROUP_ALL));
+}
+
 static void test_counts_are_found_by_their_whole_name(void **state)
 {
 	(void)state;
@@ -203,6 +221,7 @@ int main(void)
 		cmocka_unit_test(test_writes_what_the_cgroup_is_to_hold),
 		cmocka_unit_test(test_a_cgroup_that_cannot_be_had_is_an_error),
 		cmocka_unit_test(test_reads_what_the_kernel_counted),
+		cmocka_unit_test(test_a_cgroup_stands_while_it_has_its_controllers),
 		cmocka_unit_test(test_counts_are_found_by_their_whole_name),
 		cmocka_unit_test(test_names_are_its_own),
 	};

@@ -158,6 +158,9 @@ static void test_each_limit_has_a_mechanism(void **state)
 		assert_string_equal(mechanism_name(row, BY_CGROUP_ALL & ~row->bit), row->otherwise);
 	}
 	assert_int_equal(bits, BY_CGROUP_ALL);
+	assert_int_equal(mechanism_bits("cpuset cpu io memory hugetlb pids rdma misc\n"), bits);
+	assert_int_equal(mechanism_bits("memory pids\n"), BY_CGROUP_MEMORY | BY_CGROUP_PROCESSES);
+	assert_int_equal(mechanism_bits("hugetlb\n"), 0);
 	for (int i = 0; i < CGROUP_WISHES; i++) {
 		assert_int_equal(mechanism_wish(mechanism_wish_name((enum cgroup_wish)i), &wish),
 				 0);

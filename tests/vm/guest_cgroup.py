@@ -7,9 +7,9 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from mcp import (BINARY, PATIENCE, Server, Skip, cases, check, cmdline, contains, equal, main, pids,  # noqa: E402
-                 until, within)
-from warm import RUN_META, start_of, until_started  # noqa: E402
+from mcp import (BINARY, PATIENCE, Server, Skip, cases, check, cmdline, contains, equal, main, named,  # noqa: E402
+                 pids, until, within)
+from warm import RUN_META, until_started  # noqa: E402
 
 ROOT = "/sys/fs/cgroup"
 MIB = 1 << 20
@@ -103,8 +103,7 @@ while True:
 """
 
 
-@cases([(way + "_" + name, env, code) for way, env in WAYS for name, code in
-        (("one", HOG), ("many", MANY), ("files", FILES), ("shared", HIDDEN))])
+@cases([("one", WAYS[0][1], HOG), ("many", WAYS[0][1], MANY), ("files", (), FILES), ("shared", (), HIDDEN)])
 def test_a_run_that_takes_too_much_memory_ends_alone(env, code):
     with Unit(env=env) as s:
         if not env:
@@ -216,9 +215,21 @@ def test_a_killed_worker_leaves_nothing():
         time.sleep(1)
         before = set(below(s.cgroup)) - {"supervisor"}
         check(before, "nothing there")
-        worker, = [p for p in pids() if cmdline(p).startswith(b"mcp-exec-worker")]
+        worker, = named("mcp-exec-worker")
         os.kill(worker, 9)
         until(lambda: not before & set(below(s.cgroup)), 20, "what it left is gone")
+        is_well(s)
+
+
+def test_controllers_that_are_taken_back_are_missed():
+    """As a user's manager may do it with a unit that was not to be delegated: no run is without its limits."""
+    with Unit() as s:
+        warm(s)
+        with open(s.cgroup + "/cgroup.subtree_control", "w") as file:
+            file.write("-memory")
+        result = s.exec("print('ran')")
+        contains(str(result), "Nothing was run", "cgroup")
+        until(lambda: not s.exec("pass").get("isError"), 20, "it is divided again")
         is_well(s)
 
 
