@@ -215,10 +215,11 @@ int pristine_tick(struct pristine *pristine, uint64_t now_us)
 	return clock_wait_ms(pristine->watch.next_us, now_us);
 }
 
-int pristine_send_copy(struct pristine *pristine, struct sandbox *sandbox)
+int pristine_send_copy(struct pristine *pristine, struct sandbox *sandbox, bool hurried)
 {
 	_cleanup_fd_ int gate = -1;
 	int fds[NAMESPACES + 1];
+	char byte = hurried;
 	int r;
 
 	if (pristine->state != PRISTINE_SERVING || pristine->control < 0 ||
@@ -228,7 +229,7 @@ int pristine_send_copy(struct pristine *pristine, struct sandbox *sandbox)
 		return r;
 	memcpy(fds, sandbox->namespaces, sizeof(sandbox->namespaces));
 	fds[NAMESPACES] = gate;
-	r = packet_send(pristine->control, "", 1, fds, NAMESPACES + 1);
+	r = packet_send(pristine->control, &byte, sizeof(byte), fds, NAMESPACES + 1);
 	pristine->copies++;
 	return r;
 }

@@ -34,16 +34,17 @@ static void leave(int status, void *unused)
 	enter_leave(gate.enter, status);
 }
 
-/* The copy, from here on. */
-static _Noreturn void become_program(PyObject *door)
+/* The copy, from here on. What it rehearses saves time to a program that comes later, and costs more to one that waits. */
+static _Noreturn void become_program(PyObject *door, bool hurried)
 {
 	PyOS_AfterFork_Child();
 	PySys_SetObject("stderr", gate.error_stream);
 	/* From 3.13 on flush_io has a reference of its own, and will not come to give it up. */
 	if (python_is_at_least(13))
 		Py_DecRef(door);
-	preload_refresh();
-	ending_rehearse();
+	preload_refresh(!hurried);
+	if (!hurried)
+		ending_rehearse();
 	collector_resume();
 	enter_wait(gate.enter);
 	program_run(gate.path);
@@ -51,13 +52,14 @@ static _Noreturn void become_program(PyObject *door)
 
 static _Noreturn void serve(PyObject *door)
 {
+	bool hurried;
 	int r;
 
-	while ((r = enter_next(gate.enter)) > 0) {
+	while ((r = enter_next(gate.enter, &hurried)) > 0) {
 		PyOS_BeforeFork();
 		r = enter_fork(gate.enter);
 		if (r == 0)
-			become_program(door);
+			become_program(door, hurried);
 		PyOS_AfterFork_Parent();
 	}
 	_exit(r < 0);

@@ -133,8 +133,8 @@ int preload_start(const char *names, PyObject *globals, uint32_t *loaded)
 	return wait_for_imports();
 }
 
-void preload_refresh(void)
+void preload_refresh(bool rehearse)
 {
-	Py_DecRef(PyObject_CallFunction(function("refresh"), NULL));
+	Py_DecRef(PyObject_CallFunction(function("refresh"), "i", rehearse));
 	PyErr_Clear();
 }

@@ -4,6 +4,7 @@
 #ifndef WORKER_GATE_PRELOAD_H
 #define WORKER_GATE_PRELOAD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "worker/gate/python.h"
@@ -12,7 +13,8 @@
  * __main__. *loaded gets bit i set when import i went well. Returns 0, or -1 with a Python exception. */
 int preload_start(const char *names, PyObject *globals, uint32_t *loaded);
 
-/* In the copy, as soon as there is one: new random numbers for what is preloaded. */
-void preload_refresh(void);
+/* In the copy, as soon as there is one: new random numbers for what is preloaded. rehearse: and does what most programs
+ * do, so that the pages that this writes to are its own before a program comes. */
+void preload_refresh(bool rehearse);
 
 #endif

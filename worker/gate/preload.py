@@ -779,7 +779,20 @@ with_lambda = list(filter(lambda n: n > 1, [3, 1, 2]))
 '''
 
 
-def refresh():
+def _rehearse():
+    # Thawing writes to the pages of all these: to their counts of references.
+    count = len(sys.modules)
+    for name, module in stash.items():
+        sys.modules[name] = module
+        vars(module).get("__spec__")
+        for _, effect in _effects.get(name, ()):
+            effect.__closure__
+    while len(sys.modules) > count:
+        sys.modules.popitem()
+    exec(_TOUCH, {"__name__": "__touch__"})
+
+
+def refresh(rehearse):
     """In a copy, before it waits: new random numbers. Those of `random` come by its own hook of fork."""
     random = stash.get("numpy.random")
     if random is not None:
@@ -793,15 +806,7 @@ def refresh():
     threading = stash.get("threading") or sys.modules.get("threading")
     if hasattr(getattr(threading, "_main_thread", None), "_set_native_id"):
         threading._main_thread._set_native_id()
-    # Thawing writes to the pages of all these: to their counts of references.
-    count = len(sys.modules)
-    for name, module in stash.items():
-        sys.modules[name] = module
-        vars(module).get("__spec__")
-        for _, effect in _effects.get(name, ()):
-            effect.__closure__
-    while len(sys.modules) > count:
-        sys.modules.popitem()
     _surroundings()
-    exec(_TOUCH, {"__name__": "__touch__"})
+    if rehearse:
+        _rehearse()
     _collect()
