@@ -21,7 +21,7 @@
 /* How long a program waits for a warm place that is being made. */
 #define PATIENCE_US UINT64_C(500000)
 /* How long all of a kind's parked places are kept ready after a program had to wait for one. */
-#define HURRY_US UINT64_C(1000000)
+#define HURRY_US UINT64_C(200000)
 
 /* What waits must not take the descriptors that a run needs. */
 static bool has_few_files(void)
