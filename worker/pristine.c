@@ -110,8 +110,12 @@ static int give(struct pristine *pristine)
 
 static void on_built(struct pristine *pristine)
 {
-	if (give(pristine) < 0 || watch_init(&pristine->watch, &pristine->inside->limits,
-					     pristine->sandbox.init, clock_us()) < 0) {
+	struct limits limits = pristine->inside->limits;
+
+	/* There may be two of it while it loads: gate/pages.h. */
+	limits.memory_bytes *= 2;
+	if (give(pristine) < 0 ||
+	    watch_init(&pristine->watch, &limits, pristine->sandbox.init, clock_us()) < 0) {
 		pristine_stop(pristine);
 		return;
 	}
@@ -147,8 +151,9 @@ static void on_serving(struct pristine *pristine, uint32_t bits)
 	uint32_t loaded = loaded_modules(pristine, bits);
 
 	/* What it printed came before what it says. */
-	if (pristine->output >= 0)
-		read_output(pristine);
+	pristine->state = PRISTINE_SERVING;
+	pristine->watch.limits = pristine->inside->limits;
+	read_output(pristine);
 	pristine->missing = pristine->modules & ~loaded;
 	pristine->modules = loaded;
 	pristine->state = PRISTINE_SERVING;

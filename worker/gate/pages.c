@@ -35,7 +35,7 @@
 #define SPANS_MAX 8192
 #define ENTRIES 512
 /* A rehearsal that takes longer is worth nothing. */
-#define REHEARSAL_MS 10000
+#define REHEARSAL_MS 5000
 
 struct span {
 	uintptr_t start, end;
