@@ -175,7 +175,7 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/command
 
 archived = $(call objects,$(filter-out %/main.c,$(filter $(1)/%,$(SOURCES))))
 define archive_rule
-$(BUILD)/lib$(1).a: $(call archived,$(1)) $(if $(filter worker,$(1)),$(BUILD)/obj/worker/gate/plan.o $(GATE_IMAGE)) $(BUILD)/sources
+$(BUILD)/lib$(1).a: $(call archived,$(1)) $(if $(filter worker,$(1)),$(addprefix $(BUILD)/obj/worker/gate/,plan.o pages.o) $(GATE_IMAGE)) $(BUILD)/sources
 	$$(call say,AR,$$@)
 	@rm -f $$@
 	$(Q)ar rcsD $$@ $$(filter %.o,$$^)
