@@ -135,7 +135,7 @@ DEFAULTS = "packaging/mcp-exec.default"
 @rule(dict(EXAMPLE, **{DEFAULTS: "# calls that wait\n#MCP_EXEC_MAX_QUEUE=65\n\nMCP_EXEC_PYTHON=python3\n"}),
       make=lambda folder: None, objections=4)
 def settings_file_is_that_of_help(tree):
-    """Comments and values are those of --help, in its order, and none is in force."""
+    """Comments and values are those of --help, and none is in force."""
     text = tree.text(DEFAULTS)
     for line in text.splitlines():
         if line and line[0] != "#":
