@@ -2,8 +2,8 @@
 #
 # usage: unshare --mount --propagation private sh _enter.sh ROOT PACKAGES
 #
-# An overlay keeps ROOT as it is. pivot_root, for in a chroot no user namespace can be made: user_namespaces(7). There is
-# no /sys, so that nothing speaks to the AppArmor of the machine.
+# An overlay keeps ROOT as it is. pivot_root, for in a chroot no user namespace can be made: user_namespaces(7). There
+# is no /sys, so that nothing speaks to the AppArmor of the machine.
 set -eu
 root=$1 packages=$2
 

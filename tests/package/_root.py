@@ -35,10 +35,11 @@ class Root:
     def run(self, *command, input="", limit_s=60):
         """Runs a command there as root. Returns its code, and what it printed."""
         env = {key: value for key, value in os.environ.items() if key.endswith("_proxy")}
-        env.update(PATH="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", LANG="C.UTF-8", HOME="/nonexistent",
-                   DEBIAN_FRONTEND="noninteractive")
-        done = subprocess.run(["nsenter", "-t", str(self._inside.pid), "-m", "--"] + list(command), input=input.encode(),
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=limit_s * PATIENCE, env=env)
+        env.update(PATH="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", LANG="C.UTF-8",
+                   HOME="/nonexistent", DEBIAN_FRONTEND="noninteractive")
+        done = subprocess.run(["nsenter", "-t", str(self._inside.pid), "-m", "--"] + list(command), env=env,
+                              input=input.encode(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              timeout=limit_s * PATIENCE)
         return done.returncode, done.stdout.decode(errors="replace")
 
     def must(self, *command, **how):
