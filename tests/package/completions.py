@@ -36,7 +36,7 @@ def shell(name, *arguments):
     if shutil.which(name) is None:
         raise Skip("needs " + name)
     done = subprocess.run([name] + list(arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          timeout=60 * PATIENCE, env=dict(os.environ, HOME="/nonexistent"), universal_newlines=True)
+                          timeout=60 * PATIENCE, env=dict(os.environ, HOME="/dev/null"), universal_newlines=True)
     equal((done.returncode, done.stderr), (0, ""), done.stdout)
     return done.stdout.splitlines()
 
