@@ -125,7 +125,7 @@ OWN = {"streamable": "http", "stream": "sse"}
 
 def goes(case, name):
     """Whether a case is sent over this transport."""
-    if name == "stdio":
+    if name in ("stdio", "url"):
         return "listens" not in case.needs
     return ("listens" in case.needs or any(fnmatchcase(case.id, pattern) for pattern, _ in AGAIN)) and \
         all(OWN.get(need, name) == name for need in case.needs)
