@@ -10,7 +10,7 @@ set -eu
 build="gcc make pkg-config libc6-dev libevent-dev libcjson-dev libseccomp-dev libcap-dev libnl-3-dev libnl-route-3-dev
 	python3"
 libraries="libevent_core libcjson libseccomp libcap libnl-3.0 libnl-route-3.0"
-deb="dpkg-dev debhelper xz-utils"
+deb="build-essential debhelper xz-utils"
 # python3-munkres keeps matplotlib's fonttools from asking for scipy, which brings a compiler.
 bench="bubblewrap util-linux wrk python3-munkres python3-numpy python3-pandas python3-matplotlib"
 # libblas3 is the reference BLAS; tests use it and OpenBLAS, whichever is the system's choice. mmdebstrap makes roots of
