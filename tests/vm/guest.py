@@ -4,6 +4,7 @@ what they say; in between it asks the host to do its part. Started by the machin
 On the line to the host each line is TAP or begins with "@": "@host NAME" asks for what has this name and waits for an
 answer, "@end" is the last one.
 """
+import glob
 import os
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import tty
 HERE = os.path.dirname(os.path.abspath(__file__))
 LINE = "/dev/ttyS1"
 # Programs, and behind a "@" what the host does between them.
-PLAN = ("guest_service", "@clients")
+PLAN = ("guest_package", "guest_service", "guest_open", "@clients", "@escapes")
 LIMIT_S = 300
 # qemu computes everything, on processors that others use too.
 PATIENCE = "4"
@@ -27,6 +28,14 @@ def network():
         time.sleep(0.1)
     subprocess.run(["ip", "address", "add", "10.0.2.15/24", "dev", "eth0"], check=True)
     subprocess.run(["ip", "link", "set", "eth0", "up"], check=True)
+
+
+def install(line):
+    """The package, with its dependencies there already; without it there is nothing to test."""
+    debs = glob.glob(os.path.join(HERE, "..", "*.deb"))
+    done = subprocess.run(["dpkg", "--install"] + debs, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LIMIT_S)
+    said = "".join("\n# " + text for text in done.stdout.decode("utf-8", "replace").splitlines())
+    tell(line, "ok the package is installed" if done.returncode == 0 else "not ok the package is installed" + said)
 
 
 def run(program, line):
@@ -54,6 +63,7 @@ def main():
         tty.setraw(line)
         tell(line, "@start %s" % open("/proc/uptime").read().split()[0])
         network()
+        install(line)
         for item in PLAN:
             if item.startswith("@"):
                 tell(line, "@host " + item[1:])
