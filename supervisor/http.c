@@ -166,6 +166,8 @@ static void on_exchange(struct exchange *exchange, void *ctx)
 
 static enum manager_state state_of(const struct http *http)
 {
+	if (http->exit_code == EXIT_NO_SANDBOX)
+		return MANAGER_HAS_NO_SANDBOX;
 	if (http->draining || http->leaving)
 		return MANAGER_ENDS;
 	if (!http->started)
@@ -236,7 +238,8 @@ static void look_for_sandbox(struct http *http)
 	if (!trouble)
 		return;
 	exec_tool_failure(&text, http->spec->config, trouble);
-	fprintf(stderr, "mcp-exec: %.*s\n", (int)text.len, text.error ? "" : text.data);
+	fprintf(stderr, "%smcp-exec: %.*s\n", log_prefix(LOG_ERROR), (int)text.len,
+		text.error ? "" : text.data);
 	http->exit_code = EXIT_NO_SANDBOX;
 	http->leaving = true;
 }

@@ -56,13 +56,13 @@ struct beginning {
 
 static int complain(const char *sentence, int exit_code)
 {
-	fprintf(stderr, "mcp-exec: %s\n", sentence);
+	fprintf(stderr, "%smcp-exec: %s\n", log_prefix(LOG_ERROR), sentence);
 	return exit_code;
 }
 
 static int fail(const char *what, int error)
 {
-	fprintf(stderr, "mcp-exec: %s: %s.\n", what, strerror(-error));
+	fprintf(stderr, "%smcp-exec: %s: %s.\n", log_prefix(LOG_ERROR), what, strerror(-error));
 	return EXIT_INTERNAL;
 }
 
@@ -166,7 +166,7 @@ static int refuse_file(const char *file, int error)
 {
 	char shown[256];
 
-	fprintf(stderr, "mcp-exec: %s cannot be opened: %s.\n",
+	fprintf(stderr, "%smcp-exec: %s cannot be opened: %s.\n", log_prefix(LOG_ERROR),
 		printable_copy(shown, sizeof(shown), file, strlen(file)), strerror(-error));
 	return EXIT_NO_INPUT;
 }
@@ -380,10 +380,11 @@ static void drop_message(int severity, const char *message)
 static void die_of_libevent(int error)
 {
 	(void)error;
-	fputs("mcp-exec: The event loop cannot be had; raise the limit on open files (ulimit -n) "
-	      "or on "
-	      "processes (ulimit -u).\n",
-	      stderr);
+	fprintf(stderr,
+		"%smcp-exec: The event loop cannot be had; raise the limit on open files (ulimit "
+		"-n) or on "
+		"processes (ulimit -u).\n",
+		log_prefix(LOG_ERROR));
 	_exit(EXIT_INTERNAL);
 }
 
@@ -395,6 +396,7 @@ int main(int argc, char **argv)
 				  .manager = manager_take()};
 	int r = fds_fill_standard();
 
+	log_find_journal();
 	if (r == 0)
 		r = harden_early();
 	if (r < 0)

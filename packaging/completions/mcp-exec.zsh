@@ -34,10 +34,10 @@ settings=(
 case $words[(r)(run|check|help)] in
 run)
 	_arguments $settings '--json[print the structured result]' '--timeout=[seconds the program may take]:seconds:' \
-		'*:program:_files'
+		'1:command:(run)' '2:program:_files'
 	;;
 check)
-	_arguments $settings '--strict[fail as well when something is weaker]' '*::'
+	_arguments $settings '--strict[fail as well when something is weaker]' '1:command:(check)'
 	;;
 help) ;;
 *)
