@@ -181,8 +181,9 @@ static const struct row ROWS[] = {
 	 NULL,
 	 "The worker needs a netlink socket for it: a systemd unit with "
 	 "RestrictAddressFamilies= must list AF_NETLINK, AF_INET and AF_UNIX."},
+	/* ENOSYS is what our own units have a filter say. */
 	{ANYWHERE,
-	 {EPERM},
+	 {EPERM, ENOSYS},
 	 filtered_on_host,
 	 "A seccomp filter is already on this process and may be what refuses it: in a "
 	 "systemd unit allow the call in SystemCallFilter= and all namespaces in "

@@ -1,8 +1,8 @@
 /* http - theory of operation
  *
  * connections gives one exchange after the other, each let in already; by its path it goes to a transport, or is
- * answered here. The tick tells progress, ends idle sessions, and watches the two ways in which serving ends by itself:
- * no first sandbox, and a drain that is over.
+ * answered here. The tick tells progress and the service manager, ends idle sessions, and watches the two ways in which
+ * serving ends by itself: no first sandbox, and a drain that is over.
  */
 #include "supervisor/http.h"
 
