@@ -18,13 +18,13 @@
 /* A longer path would push the cure out of the sentence. */
 #define PYTHON_BYTES 200
 
-#define AT(symbol) (1U << STAGE_##symbol)
-#define ANYWHERE (~0U)
+#define AT(symbol) (UINT64_C(1) << STAGE_##symbol)
+#define ANYWHERE UINT64_MAX
 #define MOUNTS                                                                                     \
 	(AT(ROOT) | AT(PIVOT) | AT(SYSTEM) | AT(DEVICES) | AT(WORKSPACE) | AT(PROC) |              \
 	 AT(OLD_ROOT) | AT(READ_ONLY))
 
-_Static_assert(STAGE_COUNT <= 32, "a set of stages is a uint32_t");
+_Static_assert(STAGE_COUNT <= 64, "a set of stages is a uint64_t");
 
 /* --- Facts --- */
 
@@ -114,7 +114,7 @@ static bool filtered_on_host(const struct remedy_facts *facts)
 }
 
 struct row {
-	uint32_t stages;
+	uint64_t stages;
 	int errors[ROW_ERRORS];				 /* none: any */
 	bool (*holds)(const struct remedy_facts *facts); /* NULL: whatever the facts */
 	const char *cure;
@@ -199,6 +199,18 @@ static const struct row ROWS[] = {
 	 NULL,
 	 "This kernel lacks a kind of namespace: use one with CONFIG_USER_NS, CONFIG_PID_NS, "
 	 "CONFIG_NET_NS, CONFIG_IPC_NS, CONFIG_UTS_NS and CONFIG_CGROUPS."},
+	{AT(CGROUP),
+	 {ENOENT},
+	 NULL,
+	 "MCP_EXEC_CGROUP is required, and no cgroup of version 2 with the controllers memory, "
+	 "pids and "
+	 "cpu is delegated to the server: start it by systemd with Delegate=yes and User= or "
+	 "DynamicUser=, or set MCP_EXEC_CGROUP=auto."},
+	{AT(CGROUP),
+	 {0},
+	 NULL,
+	 "The cgroup that was delegated to the server can no longer be divided as it was: call "
+	 "again, and start the server again if that does not help, or set MCP_EXEC_CGROUP=off."},
 	{AT(DESCRIPTORS),
 	 {ENOSYS},
 	 NULL,
@@ -275,7 +287,8 @@ static bool row_fits(const struct row *row, enum stage stage, int error,
 
 	for (size_t i = 0; i < ROW_ERRORS && row->errors[i] != 0; i++)
 		error_fits = error_fits || row->errors[i] == error;
-	return error_fits && (row->stages & 1U << stage) && (!row->holds || row->holds(facts));
+	return error_fits && (row->stages & UINT64_C(1) << stage) &&
+	       (!row->holds || row->holds(facts));
 }
 
 static const char *find_cure(enum stage stage, int error, const struct remedy_facts *facts)
