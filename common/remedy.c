@@ -182,6 +182,12 @@ static const struct row ROWS[] = {
 	 "The worker needs a netlink socket for it: a systemd unit with "
 	 "RestrictAddressFamilies= must list AF_NETLINK, AF_INET and AF_UNIX."},
 	/* ENOSYS is what our own units have a filter say. */
+	{AT(WATCH),
+	 {ENOENT, EPERM},
+	 NULL,
+	 "/proc must be the one of the server's own pid namespace (unshare --mount-proc), it must "
+	 "not hide processes (hidepid=, and ProtectProc= in a systemd unit), and the kernel needs "
+	 "CONFIG_PROC_CHILDREN and CONFIG_PROC_PAGE_MONITOR."},
 	{ANYWHERE,
 	 {EPERM, ENOSYS},
 	 filtered_on_host,
@@ -247,11 +253,6 @@ static const struct row ROWS[] = {
 	 NULL,
 	 "Memory is out: give the machine, the container or the systemd unit more, or run fewer "
 	 "instances of mcp-exec."},
-	{AT(WATCH),
-	 {ENOENT},
-	 NULL,
-	 "/proc must be the one of the server's own pid namespace (unshare --mount-proc), and the "
-	 "kernel needs CONFIG_PROC_CHILDREN and CONFIG_PROC_PAGE_MONITOR."},
 	{AT(WORKER),
 	 {0},
 	 NULL,

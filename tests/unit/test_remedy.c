@@ -101,6 +101,7 @@ static const struct remedy_case CASES[] = {
 	{STAGE_WORKER, ECHILD, PLAIN, "(worker, ECHILD)", "lines on stderr say why"},
 	{STAGE_WORKER, 0, PLAIN, "starting the worker (worker).", "lines on stderr say why"},
 	{STAGE_WATCH, ENOENT, PLAIN, "memory in /proc (watch, ENOENT)", "--mount-proc"},
+	{STAGE_WATCH, EPERM, UNIT, "memory in /proc (watch, EPERM)", "ProtectProc="},
 	{STAGE_FORK, EAGAIN, PLAIN, "(fork, EAGAIN)", "ulimit -u"},
 	{STAGE_WORKER, EAGAIN, PLAIN, "(worker, EAGAIN)", "ulimit -u"},
 	{STAGE_CAPTURE, EMFILE, PLAIN, "(capture, EMFILE)", "ulimit -n"},
