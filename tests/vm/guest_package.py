@@ -8,7 +8,7 @@ from _guest import SERVICE, SOCKET, command, release, show, systemctl  # noqa: E
 from mcp import cases, check, contains, equal, main  # noqa: E402
 
 UNITS = (SERVICE, SOCKET, "mcp-exec@8081.service", "mcp-exec@8081.socket")
-EXPOSURE = 2.6
+EXPOSURE = 2.5
 PROFILES = "/sys/kernel/security/apparmor/profiles"
 
 
