@@ -59,7 +59,7 @@ def test_token_from_a_credential():
         start()
         for token, status in ((None, 401), (TOKEN + "x", 401), (TOKEN, 200)):
             with client(token=token) as c:
-                equal(c.post({"jsonrpc": "2.0", "id": 1, "method": "ping"}).status, status)
+                equal(c.http("GET", "/metrics").status, status)
         equal(prints("import os; print([k for k in os.environ if 'MCP' in k or 'CRED' in k])", token=TOKEN), "[]\n")
     finally:
         os.unlink(CREDENTIAL)
