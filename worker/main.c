@@ -233,6 +233,8 @@ int main(int argc, char **argv)
 	if (options_read(&options, argc, argv) < 0)
 		return 64;
 	log_set_level(options.log_level);
+	log_find_journal();
+	(void)unsetenv("JOURNAL_STREAM");
 	if (options.mode == WORKER_PRINT_POLICY) {
 		describe_policy(stdout, &options.limits);
 		return finish_text(0);
