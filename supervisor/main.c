@@ -26,6 +26,7 @@
 #include "supervisor/harden.h"
 #include "supervisor/http.h"
 #include "supervisor/listen.h"
+#include "supervisor/manager.h"
 #include "supervisor/options.h"
 #include "supervisor/secret.h"
 #include "supervisor/spawn.h"
@@ -41,6 +42,7 @@ struct resources {
 	struct spawn_spec spec;
 	struct listeners listeners;
 	struct access *access; /* NULL: not over HTTP */
+	struct manager manager;
 	int code_fd;
 	int output_fd;
 };
@@ -50,6 +52,7 @@ struct beginning {
 	struct options options;
 	enum secret_state token;
 	uint64_t handed_over; /* descriptors of systemd's */
+	struct manager_wish manager;
 };
 
 static int complain(const char *sentence, int exit_code)
@@ -139,13 +142,10 @@ static int read_config(struct config *config, struct options *options)
  * /dev/fd/N. A system that cannot do it is told so by the worker. */
 static void close_others(const struct resources *resources)
 {
-	int keep[7 + MAX_LISTENERS] = {STDIN_FILENO,
-				       STDOUT_FILENO,
-				       STDERR_FILENO,
-				       log_descriptor(),
-				       resources->code_fd,
-				       resources->output_fd,
-				       resources->spec.worker_fd};
+	int keep[8 + MAX_LISTENERS] = {STDIN_FILENO,	      STDOUT_FILENO,
+				       STDERR_FILENO,	      log_descriptor(),
+				       resources->manager.fd, resources->code_fd,
+				       resources->output_fd,  resources->spec.worker_fd};
 	size_t n = sizeof(keep) / sizeof(keep[0]) - MAX_LISTENERS;
 
 	for (size_t i = 0; i < resources->listeners.count; i++)
@@ -197,6 +197,15 @@ static bool serves_http(const struct options *options, const struct config *conf
 	return options->command == OPTIONS_SERVE && config->transport != TRANSPORT_STDIO;
 }
 
+/* A manager that cannot be told ends us when it has waited for long enough, and the log says why. */
+static void reach_manager(struct resources *resources, const struct beginning *begin)
+{
+	int r = manager_open(&resources->manager, &begin->manager);
+
+	if (r < 0)
+		log_event(LOG_WARN, "manager.unreachable", LOG_ERRNO("errno", r));
+}
+
 /* The token and the sockets. */
 static int open_doors(struct resources *resources, const struct beginning *begin,
 		      const struct config *config)
@@ -208,6 +217,7 @@ static int open_doors(struct resources *resources, const struct beginning *begin
 
 	if (secret_settle(begin->token, config->auth_token_file, sentence, sizeof(sentence)) < 0)
 		return complain(sentence, EXIT_BAD_CONFIG);
+	reach_manager(resources, begin);
 	access.token_matches = secret_present() ? secret_matches : NULL;
 	access.paths = http_paths(config->transport, &access.n_paths);
 	r = access_new(&access, &resources->access, sentence, sizeof(sentence));
@@ -288,6 +298,7 @@ static int serve(const struct config *config, struct resources *resources)
 					      .spawn = &resources->spec,
 					      .listeners = &resources->listeners,
 					      .access = resources->access,
+					      .manager = &resources->manager,
 					      .has_token = secret_present()});
 }
 
@@ -334,7 +345,8 @@ static int execute(const struct config *config, struct resources *resources,
 
 static int start(struct beginning *begin)
 {
-	struct resources resources = {.spec = {.worker_fd = -1}, .code_fd = -1, .output_fd = -1};
+	struct resources resources = {
+		.spec = {.worker_fd = -1}, .manager = {.fd = -1}, .code_fd = -1, .output_fd = -1};
 	char sentence[SENTENCE_BYTES] = "";
 	struct config config;
 	int r;
@@ -350,6 +362,7 @@ static int start(struct beginning *begin)
 		r = execute(&config, &resources, &begin->options);
 	secret_forget();
 	access_free(resources.access);
+	manager_close(&resources.manager);
 	listen_close(&resources.listeners);
 	cleanup_fd(&resources.code_fd);
 	cleanup_fd(&resources.output_fd);
@@ -398,7 +411,9 @@ static void die_of_libevent(int error)
 int main(int argc, char **argv)
 {
 	char sentence[SENTENCE_BYTES] = "";
-	struct beginning begin = {.token = secret_take(), .handed_over = listen_handed_over()};
+	struct beginning begin = {.token = secret_take(),
+				  .handed_over = listen_handed_over(),
+				  .manager = manager_take()};
 	int r = fds_fill_standard();
 
 	if (r == 0)
