@@ -262,6 +262,11 @@ static const struct row ROWS[] = {
 	 NULL,
 	 "The limit on the size of files is too low: raise ulimit -f for this user, or LimitFSIZE= "
 	 "of the systemd unit."},
+	{AT(LIMITS),
+	 {ENOMEM},
+	 NULL,
+	 "A limit on memory is too low: raise ulimit -v, -d and -s for this user, or LimitAS=, "
+	 "LimitDATA= and LimitSTACK= of the systemd unit."},
 	{ANYWHERE,
 	 {ENOMEM},
 	 NULL,

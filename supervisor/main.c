@@ -20,6 +20,7 @@
 #include "common/printable.h"
 #include "common/version.h"
 #include "policy/confine.h"
+#include "supervisor/client_config.h"
 #include "supervisor/commands.h"
 #include "supervisor/config.h"
 #include "supervisor/harden.h"
@@ -335,6 +336,7 @@ static int execute(const struct config *config, struct resources *resources,
 	case OPTIONS_PRINT_POLICY:
 		return report(spec, "--print-policy", NULL);
 	case OPTIONS_SERVE:
+	case OPTIONS_CLIENT_CONFIG:
 	case OPTIONS_VERSION:
 	case OPTIONS_HELP:
 		break;
@@ -354,9 +356,13 @@ static int start(struct beginning *begin)
 {
 	struct resources resources = {
 		.spec = {.worker_fd = -1}, .manager = {.fd = -1}, .code_fd = -1, .output_fd = -1};
+	char sentence[SENTENCE_BYTES] = "";
 	struct config config;
-	int r = read_config(&config, &begin->options);
+	int r;
 
+	if (harden_limits(sentence, sizeof(sentence)) < 0)
+		return complain(sentence, EXIT_INTERNAL);
+	r = read_config(&config, &begin->options);
 	if (r == 0 && wants_scope(&begin->options, &config))
 		scope_enter();
 	if (r == 0)
@@ -379,6 +385,21 @@ static int start(struct beginning *begin)
 static int finish_text(void)
 {
 	return fflush(stdout) == 0 ? 0 : EXIT_INTERNAL;
+}
+
+/* Only flags go into a client's settings; what is in our environment now need not be in the client's. */
+static int configure_client(struct options *options)
+{
+	char sentence[SENTENCE_BYTES] = "";
+	struct config config;
+	int r;
+
+	if (config_read(&config, options_flag, options, sentence, sizeof(sentence)) < 0)
+		return complain(sentence, EXIT_BAD_CONFIG);
+	r = client_config_write(stdout, stderr, options, sentence, sizeof(sentence));
+	if (r == -ENOMEM)
+		return fail("The snippet cannot be written", r);
+	return r < 0 ? complain(sentence, EXIT_USAGE_ERROR) : finish_text();
 }
 
 /* libevent's own words are for its developers; what fails is told by whoever called it. */
@@ -425,5 +446,7 @@ int main(int argc, char **argv)
 		puts(MCP_EXEC_NAME " " MCP_EXEC_VERSION);
 		return finish_text();
 	}
+	if (begin.options.command == OPTIONS_CLIENT_CONFIG)
+		return configure_client(&begin.options);
 	return start(&begin);
 }

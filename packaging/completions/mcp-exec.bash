@@ -33,24 +33,27 @@ _mcp_exec()
 		before=${COMP_WORDS[COMP_CWORD - 2]}
 	fi
 	settings=${settings//[$'\n\t']/ }
-	if [[ $before == --timeout || $settings == *" $before "* ]]; then
+	if [[ $before == --timeout || $before == --image || $before == --url || $settings == *" $before "* ]]; then
 		_mcp_exec_value "$before" "$word"
 		return
 	fi
 	for typed in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
 		case $typed in
-		run | check | help | --print-policy | --version | --help) command=${command:-$typed} ;;
+		run | check | client-config | help | --print-policy | --version | --help) command=${command:-$typed} ;;
 		esac
 	done
 	case $command in
-	'') words="run check help --print-policy --version --help $settings" ;;
+	'') words="run check client-config help --print-policy --version --help $settings" ;;
 	run) words="--json --timeout $settings" ;;
 	check) words="--strict $settings" ;;
+	client-config) words="--image --url $settings" ;;
 	--print-policy) words=$settings ;;
 	*) return ;;
 	esac
 	if [[ $command == run && $word != -* ]]; then
 		_mcp_exec_offer -f -- "$word"
+	elif [[ $command == client-config && $word != -* ]]; then
+		_mcp_exec_offer -W 'claude-code claude-code-project claude-desktop cursor vscode' -- "$word"
 	elif [[ $command == '' || $word == -* ]]; then
 		_mcp_exec_offer -W "$words" -- "$word"
 	fi

@@ -116,6 +116,8 @@ static const struct remedy_case CASES[] = {
 	{STAGE_CAPTURE, ENFILE, PLAIN, "(capture, ENFILE)", "fs.file-max"},
 	{STAGE_SECCOMP, EFBIG, PLAIN, "(seccomp, EFBIG)", "ulimit -f"},
 	{STAGE_WORKER, EFBIG, DOCKER, "(worker, EFBIG)", "LimitFSIZE="},
+	{STAGE_LIMITS, EFBIG, PLAIN, "setting resource limits (limits, EFBIG)", "ulimit -f"},
+	{STAGE_LIMITS, ENOMEM, PLAIN, "(limits, ENOMEM)", "ulimit -v, -d and -s"},
 	{STAGE_WORKSPACE, ENOMEM, PLAIN, "(workspace, ENOMEM)", "Memory is out"},
 	{STAGE_SESSION, EPERM, PLAIN, "(session, EPERM)", "mcp-exec check"},
 	{STAGE_AFFINITY, EPERM, DOCKER, "(affinity, EPERM)", "mcp-exec check"},
