@@ -158,9 +158,9 @@ static void on_serving(struct pristine *pristine, uint32_t bits)
 	uint32_t loaded = loaded_modules(pristine, bits);
 
 	/* What it printed came before what it says. */
-	pristine->state = PRISTINE_SERVING;
+	if (pristine->output >= 0)
+		read_output(pristine);
 	pristine->watch.limits = pristine->inside->limits;
-	read_output(pristine);
 	pristine->missing = pristine->modules & ~loaded;
 	pristine->modules = loaded;
 	pristine->state = PRISTINE_SERVING;
