@@ -32,6 +32,8 @@
 #define IS_OURS (UINT64_C(1) << 56)
 
 #define AREAS_MAX 4096
+/* What is larger is reserved rather than used, and a list of its pages would be long. */
+#define AREA_BYTES (UINT64_C(1) << 30)
 #define SPANS_MAX 8192
 #define ENTRIES 512
 /* A rehearsal that takes longer is worth nothing. */
@@ -59,7 +61,7 @@ static size_t read_areas(struct span areas[AREAS_MAX])
 
 		if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s", &areas[n].start, &areas[n].end,
 			   mode) == 3 &&
-		    mode[0] == 'r' && mode[3] == 'p')
+		    mode[0] == 'r' && mode[3] == 'p' && areas[n].end - areas[n].start <= AREA_BYTES)
 			n++;
 	}
 	if (maps)
