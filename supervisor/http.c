@@ -103,6 +103,7 @@ static void serve_metrics(struct http *http, struct exchange *exchange)
 		.sessions = count_sessions(http),
 		.running = dispatch_is_running(dispatch),
 		.worker_up = !dispatch_trouble(dispatch),
+		.ready = *dispatch_ready(dispatch),
 		.warm = *dispatch_warm(dispatch),
 		.modules = &http->spec->config->warm.modules,
 	};

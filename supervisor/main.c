@@ -27,6 +27,7 @@
 #include "supervisor/listen.h"
 #include "supervisor/manager.h"
 #include "supervisor/options.h"
+#include "supervisor/scope.h"
 #include "supervisor/secret.h"
 #include "supervisor/spawn.h"
 #include "supervisor/stdio.h"
@@ -341,6 +342,14 @@ static int execute(const struct config *config, struct resources *resources,
 	return serve(config, resources);
 }
 
+/* A client's child, and what tells a person about it. One program alone is not worth the time, and who serves over HTTP is
+ * a service, which has what it was given. */
+static bool wants_scope(const struct options *options, const struct config *config)
+{
+	return config->cgroup != CGROUP_OFF && config->transport == TRANSPORT_STDIO &&
+	       (options->command == OPTIONS_SERVE || options->command == OPTIONS_CHECK);
+}
+
 static int start(struct beginning *begin)
 {
 	struct resources resources = {
@@ -348,6 +357,8 @@ static int start(struct beginning *begin)
 	struct config config;
 	int r = read_config(&config, &begin->options);
 
+	if (r == 0 && wants_scope(&begin->options, &config))
+		scope_enter();
 	if (r == 0)
 		r = open_resources(&resources, begin, &config);
 	if (r == 0)

@@ -146,6 +146,8 @@ static void add_settings(struct launch *launch, const struct config *config)
 	add_number(launch, "--warm-idle-s", config->warm.idle_s);
 	add_argument(launch, "--preload");
 	add_argument(launch, config->preload != NULL ? config->preload : "");
+	add_argument(launch, "--cgroup");
+	add_argument(launch, mechanism_wish_name(config->cgroup));
 	add_argument(launch, "--log-level");
 	add_argument(launch, log_level_name(config->log_level));
 	launch->arguments[launch->n] = NULL;
