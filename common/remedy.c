@@ -208,7 +208,9 @@ static const struct row ROWS[] = {
 	 "A seccomp filter is already on this process and may be what refuses it: in a "
 	 "systemd unit allow the call in SystemCallFilter= and all namespaces in "
 	 "RestrictNamespaces=; "
-	 "from a Snap or Flatpak program start mcp-exec outside of it."},
+	 "from a Snap or Flatpak program start mcp-exec outside of it. Where `mcp-exec check` "
+	 "fails "
+	 "in a shell, too, do what that says."},
 	{AT(USER_NAMESPACE),
 	 {EPERM},
 	 NULL,

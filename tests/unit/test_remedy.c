@@ -94,6 +94,7 @@ static const struct remedy_case CASES[] = {
 	{STAGE_USER_NAMESPACE, EPERM, UNIT, "(user_namespace, EPERM)", "RestrictNamespaces="},
 	{STAGE_AFFINITY, EPERM, UNIT, "granting CPUs (affinity, EPERM)", "SystemCallFilter="},
 	{STAGE_PIVOT, ENOSYS, UNIT, "(pivot_root, ENOSYS)", "SystemCallFilter="},
+	{STAGE_USER_NAMESPACE, EPERM, UNIT, "(user_namespace, EPERM)", "fails in a shell, too"},
 	{STAGE_PIVOT, ENOSYS, DOCKER, "(pivot_root, ENOSYS)", "mcp-exec check"},
 	{STAGE_USER_NAMESPACE, EPERM, PLAIN, "(user_namespace, EPERM)", "chroot"},
 	{STAGE_USER_NAMESPACE, EINVAL, PLAIN, "(user_namespace, EINVAL)", "CONFIG_USER_NS"},
