@@ -1,8 +1,8 @@
 /* http - theory of operation
  *
  * connections gives one exchange after the other, each let in already; by its path it goes to a transport, or is
- * answered here. The tick tells progress, ends idle sessions, and watches the two ways in which serving ends by itself:
- * no first sandbox, and a drain that is over.
+ * answered here. The tick tells progress and the service manager, ends idle sessions, and watches the two ways in which
+ * serving ends by itself: no first sandbox, and a drain that is over.
  */
 #include "supervisor/http.h"
 
@@ -103,6 +103,7 @@ static void serve_metrics(struct http *http, struct exchange *exchange)
 		.sessions = count_sessions(http),
 		.running = dispatch_is_running(dispatch),
 		.worker_up = !dispatch_trouble(dispatch),
+		.ready = *dispatch_ready(dispatch),
 		.warm = *dispatch_warm(dispatch),
 		.modules = &http->spec->config->warm.modules,
 	};
@@ -166,6 +167,8 @@ static void on_exchange(struct exchange *exchange, void *ctx)
 
 static enum manager_state state_of(const struct http *http)
 {
+	if (http->exit_code == EXIT_NO_SANDBOX)
+		return MANAGER_HAS_NO_SANDBOX;
 	if (http->draining || http->leaving)
 		return MANAGER_ENDS;
 	if (!http->started)
@@ -236,7 +239,8 @@ static void look_for_sandbox(struct http *http)
 	if (!trouble)
 		return;
 	exec_tool_failure(&text, http->spec->config, trouble);
-	fprintf(stderr, "mcp-exec: %.*s\n", (int)text.len, text.error ? "" : text.data);
+	fprintf(stderr, "%smcp-exec: %.*s\n", log_prefix(LOG_ERROR), (int)text.len,
+		text.error ? "" : text.data);
 	http->exit_code = EXIT_NO_SANDBOX;
 	http->leaving = true;
 }

@@ -265,10 +265,10 @@ void listen_log(const struct listeners *listeners, bool has_token)
 	}
 	if (open != NULL)
 		fprintf(stderr,
-			"mcp-exec: Whoever can reach %s may run programs here, for no token is "
+			"%smcp-exec: Whoever can reach %s may run programs here, for no token is "
 			"set: set MCP_EXEC_AUTH_TOKEN, or let MCP_EXEC_ADDR be 127.0.0.1:8080 or "
 			"a unix socket.\n",
-			open->name);
+			log_prefix(LOG_WARN), open->name);
 }
 
 /* Somebody else may have put another socket there meanwhile, and our user may not be allowed to: both are fine. */

@@ -28,6 +28,7 @@
 #include "supervisor/listen.h"
 #include "supervisor/manager.h"
 #include "supervisor/options.h"
+#include "supervisor/scope.h"
 #include "supervisor/secret.h"
 #include "supervisor/spawn.h"
 #include "supervisor/stdio.h"
@@ -57,13 +58,13 @@ struct beginning {
 
 static int complain(const char *sentence, int exit_code)
 {
-	fprintf(stderr, "mcp-exec: %s\n", sentence);
+	fprintf(stderr, "%smcp-exec: %s\n", log_prefix(LOG_ERROR), sentence);
 	return exit_code;
 }
 
 static int fail(const char *what, int error)
 {
-	fprintf(stderr, "mcp-exec: %s: %s.\n", what, strerror(-error));
+	fprintf(stderr, "%smcp-exec: %s: %s.\n", log_prefix(LOG_ERROR), what, strerror(-error));
 	return EXIT_INTERNAL;
 }
 
@@ -119,6 +120,8 @@ static int read_config(struct config *config, struct options *options)
 	char sentence[SENTENCE_BYTES] = "";
 	const char *level = options_lookup(options, "MCP_EXEC_LOG_LEVEL");
 
+	if (harden_limits(sentence, sizeof(sentence)) < 0)
+		return complain(sentence, EXIT_INTERNAL);
 	if (config_read(config, options_lookup, options, sentence, sizeof(sentence)) < 0)
 		return complain(sentence, EXIT_BAD_CONFIG);
 	/* stderr belongs to the program, unless somebody asked to see more: what ends a run is told in a sentence. */
@@ -167,7 +170,7 @@ static int refuse_file(const char *file, int error)
 {
 	char shown[256];
 
-	fprintf(stderr, "mcp-exec: %s cannot be opened: %s.\n",
+	fprintf(stderr, "%smcp-exec: %s cannot be opened: %s.\n", log_prefix(LOG_ERROR),
 		printable_copy(shown, sizeof(shown), file, strlen(file)), strerror(-error));
 	return EXIT_NO_INPUT;
 }
@@ -343,17 +346,23 @@ static int execute(const struct config *config, struct resources *resources,
 	return serve(config, resources);
 }
 
+/* A client's child, and what tells a person about it. One program alone is not worth the time, and who serves over HTTP is
+ * a service, which has what it was given. */
+static bool wants_scope(const struct options *options, const struct config *config)
+{
+	return config->cgroup != CGROUP_OFF && config->transport == TRANSPORT_STDIO &&
+	       (options->command == OPTIONS_SERVE || options->command == OPTIONS_CHECK);
+}
+
 static int start(struct beginning *begin)
 {
 	struct resources resources = {
 		.spec = {.worker_fd = -1}, .manager = {.fd = -1}, .code_fd = -1, .output_fd = -1};
-	char sentence[SENTENCE_BYTES] = "";
 	struct config config;
-	int r;
+	int r = read_config(&config, &begin->options);
 
-	if (harden_limits(sentence, sizeof(sentence)) < 0)
-		return complain(sentence, EXIT_INTERNAL);
-	r = read_config(&config, &begin->options);
+	if (r == 0 && wants_scope(&begin->options, &config))
+		scope_enter();
 	if (r == 0)
 		r = open_resources(&resources, begin, &config);
 	if (r == 0)
@@ -386,8 +395,6 @@ static int configure_client(struct options *options)
 	if (config_read(&config, options_flag, options, sentence, sizeof(sentence)) < 0)
 		return complain(sentence, EXIT_BAD_CONFIG);
 	r = client_config_write(stdout, stderr, options, sentence, sizeof(sentence));
-	if (r == -ENOMEM)
-		return fail("The snippet cannot be written", r);
 	return r < 0 ? complain(sentence, EXIT_USAGE_ERROR) : finish_text();
 }
 
@@ -401,10 +408,11 @@ static void drop_message(int severity, const char *message)
 static void die_of_libevent(int error)
 {
 	(void)error;
-	fputs("mcp-exec: The event loop cannot be had; raise the limit on open files (ulimit -n) "
-	      "or on "
-	      "processes (ulimit -u).\n",
-	      stderr);
+	fprintf(stderr,
+		"%smcp-exec: The event loop cannot be had; raise the limit on open files (ulimit "
+		"-n) or on "
+		"processes (ulimit -u).\n",
+		log_prefix(LOG_ERROR));
 	_exit(EXIT_INTERNAL);
 }
 
@@ -416,6 +424,7 @@ int main(int argc, char **argv)
 				  .manager = manager_take()};
 	int r = fds_fill_standard();
 
+	log_find_journal();
 	if (r == 0)
 		r = harden_early();
 	if (r < 0)

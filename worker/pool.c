@@ -9,6 +9,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/mechanism.h"
 #include "common/stage.h"
 #include "worker/pool_lines.h"
 #include "worker/watch.h"
@@ -79,6 +80,20 @@ void pool_drop(struct pool *pool, struct place *place)
 		pristine_release(place->below);
 	sandbox_clear(&place->sandbox);
 	free(place);
+}
+
+/* What is reaped, and nobody has a use for. */
+static bool is_litter(const struct pool *pool, const struct place *place)
+{
+	return !place->taken && place->sandbox.state == SANDBOX_REAPED &&
+	       pool->parked[place->kind] != place;
+}
+
+void pool_leave(struct pool *pool, struct place *place)
+{
+	place->taken = false;
+	if (is_litter(pool, place))
+		pool_drop(pool, place);
 }
 
 /* One that is not wanted any more; it is dropped when it is reaped. */
@@ -220,9 +235,11 @@ static void send_copy(struct pool *pool, struct place *place)
 
 static void note_ready(struct pool *pool, struct place *place)
 {
-	if (place->kind == PLACE_COLD || place->inherited_bytes || !is_ready(place))
+	if (place->kind == PLACE_COLD || place->settled || !is_ready(place))
 		return;
-	place->inherited_bytes = watch_settle(&pool->inside->limits, place->sandbox.init);
+	place->settled = true;
+	if (!(pool->inside->limits.by_cgroup & BY_CGROUP_MEMORY))
+		place->inherited_bytes = watch_settle(&pool->inside->limits, place->sandbox.init);
 	lines_worked(pool, place->below);
 }
 
@@ -238,13 +255,6 @@ static void note_end(struct pool *pool, struct place *place)
 		return;
 	lines_failed_copy(pool, place);
 	discard(pool, place);
-}
-
-/* What is reaped, and nobody has a use for. */
-static bool is_litter(const struct pool *pool, const struct place *place)
-{
-	return !place->taken && place->sandbox.state == SANDBOX_REAPED &&
-	       pool->parked[place->kind] != place;
 }
 
 static void go_on(struct pool *pool)

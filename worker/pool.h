@@ -28,9 +28,10 @@ enum place_kind { PLACE_COLD, PLACE_BARE, PLACE_LOADED, PLACE_KINDS };
 
 struct place {
 	enum place_kind kind;
-	bool taken; /* by pool_take: whoever did gives it back by pool_drop */
+	bool taken; /* by pool_take: whoever did gives it back by pool_drop or pool_leave */
 	struct sandbox sandbox;
 	struct pristine *below; /* NULL, or whose copy it has */
+	bool settled;		/* ready, and its interpreter has shown that it can */
 	uint64_t since_us;
 	uint64_t
 		inherited_bytes; /* of memory, which loaded modules take and no program asked for */
@@ -92,6 +93,9 @@ struct place *pool_failed(struct pool *pool);
 
 /* Gives a place back when it is REAPED, and frees it. */
 void pool_drop(struct pool *pool, struct place *place);
+
+/* Gives a place back that is dying; it is dropped when it is REAPED. */
+void pool_leave(struct pool *pool, struct place *place);
 
 /* Fills in POOL_POLLS descriptors; pool_read then reads what poll found, and goes on with what it is about. */
 void pool_poll(const struct pool *pool, struct pollfd polls[POOL_POLLS]);

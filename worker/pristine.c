@@ -11,6 +11,7 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/mechanism.h"
 #include "common/packet.h"
 #include "worker/gate/plan.h"
 #include "worker/gate_image.h"
@@ -108,10 +109,19 @@ static int give(struct pristine *pristine)
 	return r;
 }
 
+/* A cgroup needs no watch. */
+static int start_watch(struct pristine *pristine)
+{
+	const struct limits *limits = &pristine->inside->limits;
+
+	return limits->by_cgroup & BY_CGROUP_MEMORY
+		       ? 0
+		       : watch_init(&pristine->watch, limits, pristine->sandbox.init, clock_us());
+}
+
 static void on_built(struct pristine *pristine)
 {
-	if (give(pristine) < 0 || watch_init(&pristine->watch, &pristine->inside->limits,
-					     pristine->sandbox.init, clock_us()) < 0) {
+	if (give(pristine) < 0 || start_watch(pristine) < 0) {
 		pristine_stop(pristine);
 		return;
 	}
@@ -203,13 +213,18 @@ void pristine_read(struct pristine *pristine, const struct pollfd polls[PRISTINE
 
 int pristine_tick(struct pristine *pristine, uint64_t now_us)
 {
+	uint64_t late_us = pristine->since_us + LOAD_US;
+	bool watched = pristine->watch.now != NULL;
+
 	if (pristine->state != PRISTINE_LOADING && pristine->state != PRISTINE_SERVING)
 		return -1;
-	if (watch_look(&pristine->watch, now_us) ||
-	    (pristine->state == PRISTINE_LOADING && now_us - pristine->since_us > LOAD_US)) {
+	if ((watched && watch_look(&pristine->watch, now_us)) ||
+	    (pristine->state == PRISTINE_LOADING && now_us > late_us)) {
 		pristine_stop(pristine);
 		return -1;
 	}
+	if (!watched)
+		return pristine->state == PRISTINE_LOADING ? clock_wait_ms(late_us, now_us) : -1;
 	if (pristine->state == PRISTINE_SERVING)
 		watch_defer(&pristine->watch, now_us + SERVING_LOOK_US);
 	return clock_wait_ms(pristine->watch.next_us, now_us);

@@ -11,6 +11,7 @@ _mcp_exec_value()
 {
 	case $1 in
 	--transport) _mcp_exec_offer -W 'stdio http sse' -- "$2" ;;
+	--cgroup) _mcp_exec_offer -W 'auto off required' -- "$2" ;;
 	--warm) _mcp_exec_offer -W '0 1' -- "$2" ;;
 	--log-level) _mcp_exec_offer -W 'error warn info debug' -- "$2" ;;
 	--user) _mcp_exec_offer -u -- "$2" ;;
@@ -21,9 +22,9 @@ _mcp_exec_value()
 _mcp_exec()
 {
 	local settings=' --transport --default-timeout-s --max-timeout-s --max-output-bytes --max-stdin-bytes --max-code-bytes
-		--python --memory-bytes --max-processes --cpus --max-cpu-s --tmp-bytes --warm --preload --warm-idle-s --max-queue
-		--user --log-level --addr --auth-token-file --allowed-origins --allowed-hosts --max-connections --max-sessions
-		--session-idle-s --drain-s '
+		--python --memory-bytes --max-processes --cpus --max-cpu-s --tmp-bytes --cgroup --warm --preload --warm-idle-s
+		--max-queue --user --log-level --addr --auth-token-file --allowed-origins --allowed-hosts --max-connections
+		--max-sessions --session-idle-s --drain-s '
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command= typed words
 	COMPREPLY=()
 	# bash takes "--flag=value" for three words.

@@ -15,6 +15,7 @@ settings=(
 	'--cpus=[CPUs a run may use at once]:cpus:'
 	'--max-cpu-s=[CPU seconds of one process]:max-cpu-s:'
 	'--tmp-bytes=[bytes a run can write]:tmp-bytes:'
+	'--cgroup=[whether runs get cgroups]:cgroup:(auto off required)'
 	'--warm=[start from an interpreter that waits]:warm:(0 1)'
 	'--preload=[modules that are loaded ahead]:preload:'
 	'--warm-idle-s=[seconds until one that nobody uses is ended]:warm-idle-s:'

@@ -33,4 +33,10 @@ int enter_fork(struct enter *enter);
  * are the run's pipes and every other descriptor is closed. Exits when there will be no program. */
 void enter_wait(struct enter *enter);
 
+/* In a process that exits with this status, when all its exit functions have run: the copy itself tells the worker so, by
+ * a system call that its filter refuses (report.h), and is killed while it waits for the answer, which takes the end of
+ * its memory off the caller's time. Returns when it is another process, when the program has left any, or when refusals
+ * are not noted: it is to exit as ever. */
+void enter_leave(struct enter *enter, int status);
+
 #endif

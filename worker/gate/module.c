@@ -27,6 +27,13 @@ static struct {
 	char *path;
 } gate;
 
+/* The last of all exit functions, since it was registered first. */
+static void leave(int status, void *unused)
+{
+	(void)unused;
+	enter_leave(gate.enter, status);
+}
+
 /* The copy, from here on. */
 static _Noreturn void become_program(PyObject *door)
 {
@@ -125,7 +132,7 @@ PyObject *PyInit_gate(void)
 	uint32_t loaded;
 
 	gate.enter = enter_open(GATE_CONTROL, GATE_PLAN);
-	if (!gate.enter)
+	if (!gate.enter || on_exit(leave, NULL))
 		_exit(1);
 	if (!supported()) {
 		enter_ready(gate.enter, 0, ENOTSUP);
