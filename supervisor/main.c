@@ -382,7 +382,7 @@ static int start(struct beginning *begin)
 /* Text for a person is only whole when it has reached its file. */
 static int finish_text(void)
 {
-	return fflush(stdout) == 0 ? 0 : EXIT_INTERNAL;
+	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : EXIT_INTERNAL;
 }
 
 /* Only flags go into a client's settings; what is in our environment now need not be in the client's. */
