@@ -386,8 +386,12 @@ int client_config_write(FILE *out, FILE *notes, struct options *options, char *e
 	if (client == NULL)
 		return refuse_name(options->client, error, error_size);
 	r = write_snippet(&text, client, options, error, error_size);
-	if (r < 0 || text.error < 0)
-		return r < 0 ? r : text.error;
+	if (r == 0 && text.error < 0)
+		r = text.error;
+	if (r == -ENOMEM)
+		(void)refuse(error, error_size, "Memory is out.");
+	if (r < 0)
+		return r;
 	fwrite(text.data, 1, text.len, out);
 	write_notes(notes, client, options);
 	return 0;

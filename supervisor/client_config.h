@@ -10,8 +10,8 @@
 /* Writes the snippet for the client of that name to out, and for a person where it belongs to notes. The server in it is
  * this very program, or a container of an image, or one at a URL, as the options say; the settings that were given as
  * flags go in as arguments, which the caller has read once, so that no wrong one does. Without a name: lists the clients
- * on out. Returns 0; -EINVAL for what cannot be written or goes not together, or the errno with which our own path
- * cannot be found, both with one sentence in error; -ENOMEM with none. */
+ * on out. Returns 0; or, with one sentence in error, -EINVAL for what cannot be written or goes not together, the errno
+ * with which our own path cannot be found, or -ENOMEM. */
 int client_config_write(FILE *out, FILE *notes, struct options *options, char *error,
 			size_t error_size);
 

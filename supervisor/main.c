@@ -72,6 +72,8 @@ static int read_config(struct config *config, struct options *options)
 	char sentence[SENTENCE_BYTES] = "";
 	const char *level = options_lookup(options, "MCP_EXEC_LOG_LEVEL");
 
+	if (harden_limits(sentence, sizeof(sentence)) < 0)
+		return complain(sentence, EXIT_INTERNAL);
 	if (config_read(config, options_lookup, options, sentence, sizeof(sentence)) < 0)
 		return complain(sentence, EXIT_BAD_CONFIG);
 	/* stderr belongs to the program, unless somebody asked to see more: what ends a run is told in a sentence. */
@@ -308,13 +310,9 @@ static int start(struct beginning *begin)
 {
 	struct resources resources = {
 		.spec = {.worker_fd = -1}, .manager = {.fd = -1}, .code_fd = -1, .output_fd = -1};
-	char sentence[SENTENCE_BYTES] = "";
 	struct config config;
-	int r;
+	int r = read_config(&config, &begin->options);
 
-	if (harden_limits(sentence, sizeof(sentence)) < 0)
-		return complain(sentence, EXIT_INTERNAL);
-	r = read_config(&config, &begin->options);
 	if (r == 0 && wants_scope(&begin->options, &config))
 		scope_enter();
 	if (r == 0)
@@ -336,7 +334,7 @@ static int start(struct beginning *begin)
 /* Text for a person is only whole when it has reached its file. */
 static int finish_text(void)
 {
-	return fflush(stdout) == 0 ? 0 : EXIT_INTERNAL;
+	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : EXIT_INTERNAL;
 }
 
 /* Only flags go into a client's settings; what is in our environment now need not be in the client's. */
@@ -349,8 +347,6 @@ static int configure_client(struct options *options)
 	if (config_read(&config, options_flag, options, sentence, sizeof(sentence)) < 0)
 		return complain(sentence, EXIT_BAD_CONFIG);
 	r = client_config_write(stdout, stderr, options, sentence, sizeof(sentence));
-	if (r == -ENOMEM)
-		return fail("The snippet cannot be written", r);
 	return r < 0 ? complain(sentence, EXIT_USAGE_ERROR) : finish_text();
 }
 
