@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/layers.h"
+#include "common/mechanism.h"
 #include "common/packet.h"
 #include "common/stage.h"
 
@@ -32,7 +33,8 @@ struct rule {
 
 static bool ready_ok(const struct frame *frame)
 {
-	return (frame->ready.layers & ~KNOWN_LAYERS) == 0;
+	return (frame->ready.layers & ~KNOWN_LAYERS) == 0 &&
+	       (frame->ready.by_cgroup & ~(uint32_t)BY_CGROUP_ALL) == 0;
 }
 
 static bool run_ok(const struct frame *frame)
@@ -75,6 +77,7 @@ static bool done_ok(const struct frame *frame)
 	       (done->flags & ~(uint32_t)FRAME_FLAGS) == 0 &&
 	       (done->flags & (FRAME_FORKED | FRAME_PRELOADED)) != FRAME_PRELOADED &&
 	       (done->layers & ~KNOWN_LAYERS) == 0 &&
+	       (done->by_cgroup & ~(uint32_t)BY_CGROUP_ALL) == 0 &&
 	       (done->blocked[0] == 0 || (done->flags & FRAME_NOTING)) && blocked_ok(done->blocked);
 }
 

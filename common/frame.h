@@ -30,7 +30,7 @@ enum frame_flag {
 	FRAME_TIMED_OUT = 1 << 0,     /* the deadline killed it */
 	FRAME_STDOUT_CUT = 1 << 1,    /* stdout lost bytes at its end, to the cap */
 	FRAME_CANCELLED = 1 << 2,     /* a CANCEL killed it */
-	FRAME_MEMORY_KILLED = 1 << 3, /* the memory watch killed it */
+	FRAME_MEMORY_KILLED = 1 << 3, /* the memory watch killed it, or the kernel for memory */
 	FRAME_CPU_USED_UP = 1 << 4,   /* the main program had used up its hard limit of CPU time */
 	FRAME_DISK_FULL = 1 << 5,     /* the workspace was full when the main program ended */
 	FRAME_STDERR_CUT = 1 << 6,    /* and stderr */
@@ -39,7 +39,8 @@ enum frame_flag {
 	FRAME_FORKED = 1 << 8, /* it began as a copy of a pristine interpreter, and not by exec */
 	FRAME_PRELOADED =
 		1 << 9, /* of one that had loaded a module for it; only with FRAME_FORKED */
-	FRAME_FLAGS = (1 << 10) - 1
+	FRAME_FORK_REFUSED = 1 << 10, /* its cgroup refused it a process or thread */
+	FRAME_FLAGS = (1 << 11) - 1
 };
 
 /* The sandbox can be built and the worker waits for a RUN. id is 0. */
@@ -47,6 +48,7 @@ struct frame_ready {
 	uint64_t build_id;
 	uint32_t layers;	 /* bits of layers.h, as a trial sandbox had them */
 	uint32_t python_version; /* PY_VERSION_HEX >> 8, for example 0x030b02 */
+	uint32_t by_cgroup;	 /* bits of mechanism.h */
 };
 
 /* Run the program in fds[0] with fds[1] as its stdin; both sealed memfds. id is the run's number, never 0. */
@@ -61,11 +63,12 @@ struct frame_done {
 	uint64_t wall_us;
 	uint64_t cpu_us; /* user and system time of all processes that were waited for */
 	uint64_t
-		peak_rss_bytes; /* the largest sum seen by the watch, or the largest single process */
-	int32_t exit_code;	/* 0..255, -1 when a signal ended it */
-	uint32_t signal;	/* 0, or the number of the signal that ended the main program */
-	uint32_t flags;		/* enum frame_flag */
-	uint32_t layers;	/* bits of layers.h that were active for this very run */
+		peak_rss_bytes; /* as its cgroup counted; else the largest sum seen by the watch, or the largest single process */
+	int32_t exit_code;  /* 0..255, -1 when a signal ended it */
+	uint32_t signal;    /* 0, or the number of the signal that ended the main program */
+	uint32_t flags;	    /* enum frame_flag */
+	uint32_t layers;    /* bits of layers.h that were active for this very run */
+	uint32_t by_cgroup; /* bits of mechanism.h: the limits that its cgroup held */
 	uint16_t blocked
 		[FRAME_BLOCKED]; /* numbers + 1 of the first refused system calls, each once; 0 ends the list */
 };

@@ -21,7 +21,7 @@
 	  "the system read-only, by pivot_root; the old root is gone")                             \
 	X(TMPFS, "workspace", true, "one fresh tmpfs, limited, noexec, gone after the run")        \
 	X(RLIMITS, "rlimits", true, "limits on CPU time, processes, files and file size")          \
-	X(MEMORY_WATCH, "memory_watch", true, "memory of all processes together, by polling")      \
+	X(MEMORY_LIMIT, "memory_limit", true, "memory of all processes together")                  \
 	X(AFFINITY, "cpu_affinity", true, "only the granted number of CPUs")                       \
 	X(CAPABILITIES, "no_capabilities", true, "no capability in any set")                       \
 	X(NO_NEW_PRIVS, "no_new_privs", true, "no setuid file gives anything")                     \

@@ -40,6 +40,8 @@
 #define MIN_TMP_BYTES MIB
 #define CEILING_TMP_BYTES (64 * GIB)
 #define TMP_BYTES_PER_INODE (4 * KIB)
+/* Interactive work on the machine and the worker's own watch come first. */
+#define RUN_NICENESS 10
 /* Open files of one process of a run. Descriptors in flight and epoll watches are counted per host user, and a run of
  * many processes with many descriptors each would use up the user's share. */
 #define MAX_OPEN_FILES 256
@@ -130,6 +132,8 @@ struct limits {
 	uint32_t max_processes;
 	uint32_t cpus;
 	uint32_t max_cpu_s;
+	uint32_t
+		by_cgroup; /* bits of mechanism.h: which of these a cgroup holds. Found by the worker */
 };
 
 #endif

@@ -18,13 +18,13 @@
 /* A longer path would push the cure out of the sentence. */
 #define PYTHON_BYTES 200
 
-#define AT(symbol) (1U << STAGE_##symbol)
-#define ANYWHERE (~0U)
+#define AT(symbol) (UINT64_C(1) << STAGE_##symbol)
+#define ANYWHERE UINT64_MAX
 #define MOUNTS                                                                                     \
 	(AT(ROOT) | AT(PIVOT) | AT(SYSTEM) | AT(DEVICES) | AT(WORKSPACE) | AT(PROC) |              \
 	 AT(OLD_ROOT) | AT(READ_ONLY))
 
-_Static_assert(STAGE_COUNT <= 32, "a set of stages is a uint32_t");
+_Static_assert(STAGE_COUNT <= 64, "a set of stages is a uint64_t");
 
 /* --- Facts --- */
 
@@ -113,8 +113,14 @@ static bool filtered_on_host(const struct remedy_facts *facts)
 	return !facts->container && facts->filtered;
 }
 
+/* As in a systemd unit with ProcSubset=pid, where /proc has no settings. */
+static bool blind_and_filtered(const struct remedy_facts *facts)
+{
+	return facts->max_user_namespaces < 0 && filtered_on_host(facts);
+}
+
 struct row {
-	uint32_t stages;
+	uint64_t stages;
 	int errors[ROW_ERRORS];				 /* none: any */
 	bool (*holds)(const struct remedy_facts *facts); /* NULL: whatever the facts */
 	const char *cure;
@@ -181,13 +187,30 @@ static const struct row ROWS[] = {
 	 NULL,
 	 "The worker needs a netlink socket for it: a systemd unit with "
 	 "RestrictAddressFamilies= must list AF_NETLINK, AF_INET and AF_UNIX."},
-	{ANYWHERE,
+	/* ENOSYS is what our own units have a filter say. */
+	{AT(WATCH),
+	 {ENOENT, EPERM},
+	 NULL,
+	 "/proc must be the one of the server's own pid namespace (unshare --mount-proc), it must "
+	 "not hide processes (hidepid=, and ProtectProc= in a systemd unit), and the kernel needs "
+	 "CONFIG_PROC_CHILDREN and CONFIG_PROC_PAGE_MONITOR."},
+	{AT(USER_NAMESPACE) | AT(ID_MAP),
 	 {EPERM},
+	 blind_and_filtered,
+	 "What forbids it cannot be seen from here: `mcp-exec check` as an ordinary user in a "
+	 "shell "
+	 "tells. When all is well there, it is the systemd unit: RestrictNamespaces= must allow "
+	 "all "
+	 "namespaces, and SystemCallFilter= the call."},
+	{ANYWHERE,
+	 {EPERM, ENOSYS},
 	 filtered_on_host,
 	 "A seccomp filter is already on this process and may be what refuses it: in a "
 	 "systemd unit allow the call in SystemCallFilter= and all namespaces in "
 	 "RestrictNamespaces=; "
-	 "from a Snap or Flatpak program start mcp-exec outside of it."},
+	 "from a Snap or Flatpak program start mcp-exec outside of it. Where `mcp-exec check` "
+	 "fails "
+	 "in a shell, too, do what that says."},
 	{AT(USER_NAMESPACE),
 	 {EPERM},
 	 NULL,
@@ -198,6 +221,18 @@ static const struct row ROWS[] = {
 	 NULL,
 	 "This kernel lacks a kind of namespace: use one with CONFIG_USER_NS, CONFIG_PID_NS, "
 	 "CONFIG_NET_NS, CONFIG_IPC_NS, CONFIG_UTS_NS and CONFIG_CGROUPS."},
+	{AT(CGROUP),
+	 {ENOENT},
+	 NULL,
+	 "MCP_EXEC_CGROUP is required, and no cgroup of version 2 with the controllers memory, "
+	 "pids and "
+	 "cpu is delegated to the server: start it by systemd with Delegate=yes and User= or "
+	 "DynamicUser=, or set MCP_EXEC_CGROUP=auto."},
+	{AT(CGROUP),
+	 {0},
+	 NULL,
+	 "The cgroup that was delegated to the server can no longer be divided as it was: call "
+	 "again, and start the server again if that does not help, or set MCP_EXEC_CGROUP=off."},
 	{AT(DESCRIPTORS),
 	 {ENOSYS},
 	 NULL,
@@ -239,11 +274,6 @@ static const struct row ROWS[] = {
 	 NULL,
 	 "Memory is out: give the machine, the container or the systemd unit more, or run fewer "
 	 "instances of mcp-exec."},
-	{AT(WATCH),
-	 {ENOENT},
-	 NULL,
-	 "/proc must be the one of the server's own pid namespace (unshare --mount-proc), and the "
-	 "kernel needs CONFIG_PROC_CHILDREN and CONFIG_PROC_PAGE_MONITOR."},
 	{AT(WORKER),
 	 {0},
 	 NULL,
@@ -279,7 +309,8 @@ static bool row_fits(const struct row *row, enum stage stage, int error,
 
 	for (size_t i = 0; i < ROW_ERRORS && row->errors[i] != 0; i++)
 		error_fits = error_fits || row->errors[i] == error;
-	return error_fits && (row->stages & 1U << stage) && (!row->holds || row->holds(facts));
+	return error_fits && (row->stages & UINT64_C(1) << stage) &&
+	       (!row->holds || row->holds(facts));
 }
 
 static const char *find_cure(enum stage stage, int error, const struct remedy_facts *facts)

@@ -17,6 +17,7 @@
 	X(OOM_SCORE, "oom_score", "offering the run to the kernel's OOM killer first")             \
 	X(CORE_FILTER, "core_filter", "keeping the memory of the run out of core files")           \
 	X(JOIN, "join", "entering the namespaces of a sandbox")                                    \
+	X(CGROUP, "cgroup", "putting the run into a cgroup of its own")                            \
 	X(DESCRIPTORS, "descriptors", "closing inherited descriptors")                             \
 	X(LOOPBACK, "loopback", "bringing up the loopback interface")                              \
 	X(ROOT, "root", "mounting the root of the sandbox")                                        \

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/layers.h"
+#include "policy/cgroup.h"
 #include "policy/confine.h"
 #include "policy/environment.h"
 #include "policy/landlock.h"
@@ -73,13 +74,15 @@ static void describe_landlock(FILE *out)
 static void describe_limits(FILE *out, const struct limits *limits)
 {
 	fprintf(out, "\n# limits of a run as a whole\n");
-	fprintf(out, "%-16s %12llu  bytes of all processes together, by looking every few ms\n",
+	fprintf(out,
+		"%-16s %12llu  bytes of all processes together, by cgroup or by looking every few "
+		"ms\n",
 		"memory", (unsigned long long)limits->memory_bytes);
 	fprintf(out, "%-16s %12llu  bytes of all that it can write, by the size of its tmpfs\n",
 		"workspace", (unsigned long long)limits->tmp_bytes);
 	fprintf(out, "%-16s %12llu  files, directories and links in it\n", "inodes",
 		(unsigned long long)(limits->tmp_bytes / TMP_BYTES_PER_INODE));
-	fprintf(out, "%-16s %12u  at once, by affinity\n", "cpus", limits->cpus);
+	fprintf(out, "%-16s %12u  at once, by affinity and cgroup\n", "cpus", limits->cpus);
 	fprintf(out, "%-16s %12s  wall clock and bytes printed: settings of the server\n",
 		"time, output", "per call");
 }
@@ -95,6 +98,18 @@ static void describe_rlimits(FILE *out, const struct limits *limits)
 		fprintf(out, "%-11s %12llu %12llu  %s\n", rule->name,
 			(unsigned long long)value.rlim_cur, (unsigned long long)value.rlim_max,
 			rule->why);
+	}
+}
+
+static void describe_cgroup(FILE *out, const struct limits *limits)
+{
+	const struct cgroup_rule *rule;
+	char value[CGROUP_VALUE_BYTES];
+
+	fprintf(out, "\n# cgroup of a run, where the server has one to divide\n");
+	for (size_t i = 0; (rule = cgroup_rule(i)); i++) {
+		cgroup_value(i, limits, value);
+		fprintf(out, "%-17s %-15s %s\n", rule->file, value, rule->why);
 	}
 }
 
@@ -180,6 +195,7 @@ void describe_policy(FILE *out, const struct limits *limits)
 	describe_landlock(out);
 	describe_limits(out, limits);
 	describe_rlimits(out, limits);
+	describe_cgroup(out, limits);
 	describe_environment(out);
 	describe_own(out, "the supervisor's own system calls, beside those of the worker",
 		     confine_supervisor_rule);

@@ -3,8 +3,12 @@
 
 #include <errno.h>
 
+#include "common/mechanism.h"
+
 /* OpenBLAS reserves 136 MiB for one thread at the first import and spins for ever when it does not get them. */
 #define MIN_FIRST_DATA (200 * MIB)
+/* Where a cgroup counts processes, it is to be the one that refuses, for it says so. */
+#define BEHIND_CGROUP 16
 
 static const struct rlimit_rule rules[] = {
 	{RLIMIT_CPU, true, "cpu", "CPU seconds of one process; SIGXCPU, a second later SIGKILL"},
@@ -13,7 +17,9 @@ static const struct rlimit_rule rules[] = {
 	{RLIMIT_NOFILE, false, "nofile", "open files of one process"},
 	{RLIMIT_FSIZE, false, "fsize", "no file can be larger than the workspace"},
 	{RLIMIT_STACK, false, "stack", "what a thread reserves by default"},
-	{RLIMIT_DATA, true, "data", "first value only; moved with what the run uses"},
+	{RLIMIT_DATA, true, "data",
+	 "first value only; moved with what the run uses, or for good as high as it may be where a "
+	 "cgroup counts"},
 	{RLIMIT_CORE, false, "core",
 	 "1, not 0: a piped core_pattern would get the memory of a run with 0"},
 	{RLIMIT_MEMLOCK, false, "memlock", "no memory is locked"},
@@ -42,13 +48,19 @@ static struct rlimit pair(rlim_t soft, rlim_t hard)
 
 struct rlimit rlimits_value(size_t i, const struct limits *limits)
 {
-	rlim_t data = rlimits_data_budget(limits);
+	rlim_t data = rlimits_data_budget(limits), processes = limits->max_processes,
+	       reserved = limits->memory_bytes + 2 * GIB;
+
+	if (limits->by_cgroup & BY_CGROUP_PROCESSES)
+		processes += BEHIND_CGROUP;
+	if (limits->by_cgroup & BY_CGROUP_MEMORY)
+		data = reserved;
 
 	switch (rules[i].resource) {
 	case RLIMIT_CPU:
 		return pair(limits->max_cpu_s, limits->max_cpu_s + 1);
 	case RLIMIT_NPROC:
-		return pair(limits->max_processes, limits->max_processes);
+		return pair(processes, processes);
 	case RLIMIT_NOFILE:
 		return pair(MAX_OPEN_FILES, MAX_OPEN_FILES);
 	case RLIMIT_FSIZE:
@@ -56,8 +68,7 @@ struct rlimit rlimits_value(size_t i, const struct limits *limits)
 	case RLIMIT_STACK:
 		return pair(STACK_BYTES, STACK_HARD_BYTES);
 	case RLIMIT_DATA:
-		return pair(data < MIN_FIRST_DATA ? MIN_FIRST_DATA : data,
-			    limits->memory_bytes + 2 * GIB);
+		return pair(data < MIN_FIRST_DATA ? MIN_FIRST_DATA : data, reserved);
 	case RLIMIT_CORE:
 		return pair(1, 1);
 	case RLIMIT_SIGPENDING:

@@ -2,7 +2,8 @@
  *
  * Memory of the run as a whole is not here: RLIMIT_AS and RLIMIT_DATA count reservations, of which every thread and
  * OpenBLAS make large ones that are never touched. RLIMIT_DATA only gets a first value, which worker/watch.c then moves
- * with what is really used, so that a program meets a MemoryError rather than a kill.
+ * with what is really used, so that a program meets a MemoryError rather than a kill. Where a cgroup counts, it stays at
+ * its highest.
  */
 #ifndef POLICY_RLIMITS_H
 #define POLICY_RLIMITS_H

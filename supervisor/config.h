@@ -12,6 +12,7 @@
 
 #include "common/limits.h"
 #include "common/log.h"
+#include "common/mechanism.h"
 #include "common/warm.h"
 
 enum transport { TRANSPORT_STDIO, TRANSPORT_HTTP, TRANSPORT_SSE };
@@ -38,6 +39,7 @@ struct config {
 	uint32_t drain_s;
 	struct limits limits;
 	struct warm_settings warm;
+	enum cgroup_wish cgroup;
 	const char *preload; /* what warm.modules was read from; NULL: not set */
 	enum log_level log_level;
 	bool timeout_lowered; /* the default timeout was above the maximum and is now equal to it */

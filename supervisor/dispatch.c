@@ -290,6 +290,11 @@ void dispatch_retry(struct dispatch *dispatch)
 	worker_link_start(dispatch->link);
 }
 
+const struct frame_ready *dispatch_ready(const struct dispatch *dispatch)
+{
+	return worker_link_ready(dispatch->link);
+}
+
 const struct frame_warm *dispatch_warm(const struct dispatch *dispatch)
 {
 	return worker_link_warm(dispatch->link);

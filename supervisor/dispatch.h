@@ -59,6 +59,9 @@ bool dispatch_has_stood(const struct dispatch *dispatch);
 /* What is warm in the worker that there is; all zero when there is none. Borrowed. */
 const struct frame_warm *dispatch_warm(const struct dispatch *dispatch);
 
+/* What it said when it was ready, likewise. */
+const struct frame_ready *dispatch_ready(const struct dispatch *dispatch);
+
 /* Ends the worker and frees it; calls still in it are forgotten without an answer. NULL is allowed. */
 void dispatch_free(struct dispatch *dispatch);
 

@@ -5,6 +5,7 @@
 #include "common/cleanup.h"
 #include "common/layers.h"
 #include "common/log.h"
+#include "common/mechanism.h"
 #include "common/remedy.h"
 #include "common/utf8.h"
 #include "policy/confine.h"
@@ -53,9 +54,23 @@ static void add_text_or_null(struct buf *out, const char *text)
 		buf_add_string(out, "null");
 }
 
+/* Who was killed has printed no MemoryError. Where a cgroup counts, files do as well. */
+static void warn_memory(struct buf *warnings, const struct config *config,
+			const struct outcome *outcome)
+{
+	bool killed = outcome->done.flags & FRAME_MEMORY_KILLED;
+	bool files = outcome->done.by_cgroup & BY_CGROUP_MEMORY;
+	char size[EXEC_TOOL_SIZE_TEXT];
+
+	exec_tool_warn(warnings, "%smemory is limited to %s%s; hold less data at once",
+		       killed ? "killed: " : "", exec_tool_size(size, config->limits.memory_bytes),
+		       files ? " together with files" : "");
+}
+
 /* One sentence for the limit that ended the program: its number, and what to do. */
 static void warn_limit(struct buf *warnings, const struct config *config,
-		       const struct call_request *request, const char *limit)
+		       const struct call_request *request, const struct outcome *outcome,
+		       const char *limit)
 {
 	char size[EXEC_TOOL_SIZE_TEXT];
 
@@ -70,8 +85,7 @@ static void warn_limit(struct buf *warnings, const struct config *config,
 		exec_tool_warn(warnings, "used up its %u s of CPU time; do less at once",
 			       config->limits.max_cpu_s);
 	else if (strcmp(limit, "memory") == 0)
-		exec_tool_warn(warnings, "memory is limited to %s; hold less data at once",
-			       exec_tool_size(size, config->limits.memory_bytes));
+		warn_memory(warnings, config, outcome);
 	else if (strcmp(limit, "processes") == 0)
 		exec_tool_warn(warnings, "processes and threads are limited to %u; start fewer",
 			       config->limits.max_processes);
@@ -127,7 +141,7 @@ static void warn_outcome(struct buf *warnings, const struct config *config,
 			       request->output_max_bytes,
 			       request->output_max_bytes == 1 ? "byte" : "bytes");
 	if (limit)
-		warn_limit(warnings, config, request, limit);
+		warn_limit(warnings, config, request, outcome, limit);
 	if (exit_code(outcome) == 0)
 		return;
 	warn_blocked(warnings, outcome);
@@ -179,6 +193,16 @@ static void add_layers(struct buf *out, const char *key, uint32_t layers, bool a
 	buf_add_byte(out, ']');
 }
 
+static void add_mechanisms(struct buf *out, uint32_t by_cgroup)
+{
+	const struct mechanism *row;
+
+	for (size_t i = 0; (row = mechanism_row(i)); i++)
+		buf_printf(out, "%s\"%s\":\"%s\"", i == 0 ? ",\"limited_by\":{" : ",", row->limit,
+			   mechanism_name(row, by_cgroup));
+	buf_add_byte(out, '}');
+}
+
 void exec_tool_meta(struct buf *out, const struct outcome *outcome)
 {
 	const struct frame_done *done = &outcome->done;
@@ -191,6 +215,7 @@ void exec_tool_meta(struct buf *out, const struct outcome *outcome)
 	add_layers(out, "layers", done->layers, true);
 	add_layers(out, "degraded", done->layers, false);
 	buf_printf(out, ",\"refusals_named\":%s", done->flags & FRAME_NOTING ? "true" : "false");
+	add_mechanisms(out, done->by_cgroup);
 	buf_printf(out, ",\"start\":\"%s\"}", outcome_start_name(outcome_start(outcome)));
 }
 

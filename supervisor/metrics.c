@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/mechanism.h"
 #include "common/version.h"
 
 #define US_PER_S UINT64_C(1000000)
@@ -224,6 +225,25 @@ static void add_queue(struct buf *out, const struct metrics *metrics, const stru
 		   now->worker_up);
 }
 
+/* Neither while no worker has said so. */
+static void add_limits(struct buf *out, const struct metrics_now *now)
+{
+	static const char name[] = "mcp_exec_limit_by";
+	bool known = now->ready.build_id != 0;
+	const struct mechanism *row;
+
+	add_head(out, name, "gauge",
+		 "1 for what holds a limit of runs: a cgroup, or the next best.");
+	for (size_t i = 0; (row = mechanism_row(i)); i++) {
+		bool by_cgroup = now->ready.by_cgroup & row->bit;
+
+		buf_printf(out, "%s{limit=\"%s\",mechanism=\"cgroup\"} %d\n", name, row->limit,
+			   known && by_cgroup);
+		buf_printf(out, "%s{limit=\"%s\",mechanism=\"%s\"} %d\n", name, row->limit,
+			   row->otherwise, known && !by_cgroup);
+	}
+}
+
 static void add_warm(struct buf *out, const struct metrics *metrics, const struct metrics_now *now)
 {
 	static const char interpreters[] = "mcp_exec_warm_interpreters";
@@ -266,6 +286,7 @@ void metrics_text(struct buf *out, const struct metrics *metrics, const struct m
 	add_process(out, metrics);
 	add_runs(out, metrics);
 	add_queue(out, metrics, now);
+	add_limits(out, now);
 	add_warm(out, metrics, now);
 	add_http(out, metrics, now);
 }

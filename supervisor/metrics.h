@@ -70,9 +70,10 @@ struct metrics_now {
 	size_t queue_limit;
 	size_t connections;
 	size_t sessions;
-	bool running;		/* dispatch_is_running */
-	bool worker_up;		/* no dispatch_trouble */
-	struct frame_warm warm; /* dispatch_warm */
+	bool running;		  /* dispatch_is_running */
+	bool worker_up;		  /* no dispatch_trouble */
+	struct frame_ready ready; /* dispatch_ready */
+	struct frame_warm warm;	  /* dispatch_warm */
 	const struct warm_modules
 		*modules; /* those of the configuration; NULL: no series of them */
 };

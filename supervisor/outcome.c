@@ -149,7 +149,7 @@ static const char *limit_of_failure(const struct outcome *outcome)
 	if ((done->flags & FRAME_MEMORY_KILLED) || is_memory_refusal(line) ||
 	    lost_for_memory(&outcome->err, line))
 		return "memory";
-	if (met_processes(&outcome->err, line))
+	if ((done->flags & FRAME_FORK_REFUSED) || met_processes(&outcome->err, line))
 		return "processes";
 	if ((done->flags & FRAME_DISK_FULL) || is_disk_refusal(line))
 		return "disk";

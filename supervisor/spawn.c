@@ -35,7 +35,7 @@
 #define MAX_NUMBERS 7
 
 /* What an interpreter is found by, and nothing else: no token, no setting, no loader variable. PYTHONPATH is passed so
- * that the worker can say that it is left out of the sandbox. */
+ * that the worker can say that it is left out of the sandbox, JOURNAL_STREAM because its log goes where ours goes. */
 static const char *const passed[] = {
 	"PATH",		  "HOME",
 	"USER",		  "LOGNAME",
@@ -47,6 +47,7 @@ static const char *const passed[] = {
 	"VIRTUAL_ENV",	  "CONDA_PREFIX",
 	"XDG_DATA_HOME",  "XDG_CONFIG_HOME",
 	"XDG_CACHE_HOME", "PYTHONPATH",
+	"JOURNAL_STREAM",
 #if defined(__SANITIZE_ADDRESS__)
 	"ASAN_OPTIONS",	  "UBSAN_OPTIONS",
 	"LSAN_OPTIONS",
@@ -154,6 +155,8 @@ static void add_settings(struct launch *launch, const struct config *config)
 	add_number(launch, "--warm-idle-s", config->warm.idle_s);
 	add_argument(launch, "--preload");
 	add_argument(launch, config->preload != NULL ? config->preload : "");
+	add_argument(launch, "--cgroup");
+	add_argument(launch, mechanism_wish_name(config->cgroup));
 	add_argument(launch, "--log-level");
 	add_argument(launch, log_level_name(config->log_level));
 	launch->arguments[launch->n] = NULL;

@@ -49,10 +49,11 @@ struct worker_link {
 	enum link_state state;
 	pid_t pid; /* 0 while DOWN */
 	int sock;
-	struct frame_warm warm; /* what the worker said last; zero while DOWN */
-	uint64_t run_id;	/* while BUSY */
-	bool cancelled;		/* the same: we asked for its end */
-	bool unread;		/* the same: the worker has gone and never received it */
+	struct frame_ready ready; /* what the worker said; zero while DOWN or STARTING */
+	struct frame_warm warm;	  /* what the worker said last; zero while DOWN */
+	uint64_t run_id;	  /* while BUSY */
+	bool cancelled;		  /* the same: we asked for its end */
+	bool unread;		  /* the same: the worker has gone and never received it */
 	uint64_t output_max_bytes;
 	struct backoff backoff;
 };
@@ -86,6 +87,7 @@ static int bring_down(struct worker_link *link, int grace_ms)
 	event_del(link->limit);
 	cleanup_fd(&link->sock);
 	link->state = LINK_DOWN;
+	link->ready = (struct frame_ready){.build_id = 0};
 	link->warm = (struct frame_warm){.bare = 0};
 	if (link->pid == 0)
 		return 0;
@@ -165,10 +167,11 @@ static void log_ready(const struct worker_link *link, const struct frame_ready *
 static int take_ready(struct worker_link *link, const struct frame *frame)
 {
 	if (frame->ready.build_id != (uint64_t)BUILD_ID ||
-	    !has_walls(frame->ready.layers, LAYER_MEMORY_WATCH))
+	    !has_walls(frame->ready.layers, LAYER_MEMORY_LIMIT))
 		return -EPROTO;
 	event_del(link->limit);
 	link->state = LINK_IDLE;
+	link->ready = frame->ready;
 	log_ready(link, &frame->ready);
 	link->events.idle(link->ctx);
 	return 0;
@@ -367,6 +370,11 @@ void worker_link_start(struct worker_link *link)
 	if (link->state != LINK_DOWN || evtimer_pending(link->begin, NULL))
 		return;
 	arm(link->begin, backoff_left(&link->backoff, clock_ms()));
+}
+
+const struct frame_ready *worker_link_ready(const struct worker_link *link)
+{
+	return &link->ready;
 }
 
 const struct frame_warm *worker_link_warm(const struct worker_link *link)

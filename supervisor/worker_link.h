@@ -52,6 +52,9 @@ enum link_state worker_link_state(const struct worker_link *link);
 /* What is warm, as the worker said it last; all zero when it said nothing, and while there is none. Borrowed. */
 const struct frame_warm *worker_link_warm(const struct worker_link *link);
 
+/* What the worker said when it was ready; all zero while there is none. Borrowed. */
+const struct frame_ready *worker_link_ready(const struct worker_link *link);
+
 /* Gives a run to an IDLE worker. request is borrowed; the worker gets copies of its descriptors. Returns 0; -EBUSY when
  * not IDLE, or the errno of a copy that cannot be made; or another negative errno, after which the link is DOWN and no
  * ended will come for this run. */

@@ -16,9 +16,11 @@
 #include "common/frame.h"
 #include "common/layers.h"
 #include "common/log.h"
+#include "common/mechanism.h"
 #include "common/remedy.h"
 #include "policy/confine.h"
 #include "policy/landlock.h"
+#include "worker/delegation.h"
 #include "worker/worker.h"
 
 #define EXIT_REFUSED 69
@@ -145,13 +147,16 @@ static void print_noting(bool noting)
 		       "5.19, and no seccomp listener around the server\n");
 }
 
-static void print_limits(const struct limits *limits)
+static void print_limits(const struct limits *limits, uint32_t by_cgroup)
 {
-	printf("limit  memory %llu MiB: of all processes together, by polling (a few ms late)\n",
-	       (unsigned long long)(limits->memory_bytes / MIB));
-	printf("limit  processes %u: threads count, by rlimit in the run's user namespace\n",
-	       limits->max_processes);
-	printf("limit  cpus %u: by affinity\n", limits->cpus);
+	printf("limit  memory %llu MiB: of all processes together, %s\n",
+	       (unsigned long long)(limits->memory_bytes / MIB),
+	       by_cgroup & BY_CGROUP_MEMORY ? "files and the kernel for them included, by cgroup"
+					    : "by polling (a few ms late)");
+	printf("limit  processes %u: threads count, by %s\n", limits->max_processes,
+	       by_cgroup & BY_CGROUP_PROCESSES ? "cgroup" : "rlimit in the run's user namespace");
+	printf("limit  cpus %u: by affinity%s\n", limits->cpus,
+	       by_cgroup & BY_CGROUP_CPUS ? " and by the CPU time of its cgroup" : "");
 	printf("limit  cpu time %u s: of each process, by rlimit\n", limits->max_cpu_s);
 	printf("limit  workspace %llu MiB: by the size of its tmpfs\n",
 	       (unsigned long long)(limits->tmp_bytes / MIB));
@@ -159,6 +164,17 @@ static void print_limits(const struct limits *limits)
 	       (unsigned long long)(limits->tmp_bytes / MIB));
 	printf("limit  open files %d: of each process, by rlimit\n", MAX_OPEN_FILES);
 	printf("limit  wall time and output: of each call, by the worker; see mcp-exec --help\n");
+}
+
+/* No wall either: what they hold is held in another way without them. */
+static void print_cgroup(const struct delegation *delegation)
+{
+	if (!delegation->why)
+		printf("ok     cgroup: each run has one of its own\n");
+	else
+		printf("note   cgroup: none for runs: %s; in a systemd unit with Delegate=yes and "
+		       "User= or DynamicUser=, the kernel counts a run's memory\n",
+		       delegation->why);
 }
 
 static void print_output(int fd)
@@ -247,7 +263,7 @@ static void print_warm(const struct trial *trial, const struct warm_settings *wa
 		      ": an import fails, prints, or leaves more behind than modules");
 }
 
-static int report(struct trial *trial, const struct limits *limits,
+static int report(struct trial *trial, const struct inside *inside,
 		  const struct warm_settings *warm, bool strict)
 {
 	const struct frame_done done = trial->frame.done;
@@ -256,7 +272,8 @@ static int report(struct trial *trial, const struct limits *limits,
 	print_output(trial->fds[0]);
 	print_layers(done.layers);
 	print_noting(done.flags & FRAME_NOTING);
-	print_limits(limits);
+	print_cgroup(inside->delegation);
+	print_limits(&inside->limits, done.by_cgroup);
 	if (warm->on)
 		await_warm(trial, warm);
 	print_warm(trial, warm);
@@ -281,7 +298,7 @@ int check_sandbox(const struct inside *inside, const struct warm_settings *warm,
 	else if (trial.frame.type == FRAME_FAIL)
 		code = check_refuse(trial.frame.fail.stage, trial.frame.fail.error, inside->python);
 	else
-		code = report(&trial, &inside->limits, warm, strict);
+		code = report(&trial, inside, warm, strict);
 	stop(&trial);
 	return code;
 }

@@ -29,13 +29,14 @@
 #include "policy/namespaces.h"
 #include "worker/child.h"
 #include "worker/gate_image.h"
+#include "worker/group.h"
 #include "worker/init.h"
 #include "worker/lockdown.h"
 #include "worker/loopback.h"
 #include "worker/report.h"
 
-/* Interactive work on the machine and the worker's own watch come first. */
-#define RUN_NICENESS 10
+/* Processes of a pristine interpreter that bring copies into their sandboxes, and the copies. gate/enter.c. */
+#define ENTERING 8
 
 /* The kernel's OOM killer takes a run before anything of ours. proc(5). */
 static int offer_to_oom_killer(void)
@@ -60,6 +61,16 @@ static int close_inherited(const struct purpose *purpose, int sock)
 	for (size_t i = 0; i < NAMESPACES; i++)
 		keep[4 + i] = purpose->above ? purpose->above[i] : -1;
 	return fds_close_all_but(keep, sizeof(keep) / sizeof(*keep));
+}
+
+/* A copy is born in the cgroup of its interpreter, beside those that make it. */
+static int enter_group(const struct inside *inside, const struct purpose *purpose)
+{
+	struct limits limits = inside->limits;
+
+	if (purpose->pristine)
+		limits.max_processes += ENTERING;
+	return purpose->group ? group_enter(purpose->group, &limits) : 0;
 }
 
 /* A child of our own parent. Not fork(3): it has no way to ask for that, and nothing of libc's that hangs on it is
@@ -179,6 +190,8 @@ void inside_main(const struct inside *inside, const struct purpose *purpose, int
 
 	prctl(PR_SET_NAME, "mcp-exec-init");
 	signals_reset();
+	/* By a descriptor of the worker's, and while all of it is what is counted: what comes from here on is. */
+	report_step(sock, STAGE_CGROUP, enter_group(inside, purpose));
 	report_step(sock, STAGE_DESCRIPTORS, close_inherited(purpose, sock));
 	if (purpose->above)
 		go_below(purpose, sock);

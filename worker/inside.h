@@ -8,6 +8,9 @@
 
 #include "policy/view.h"
 
+struct delegation;
+struct group;
+
 /* Everything the steps need, prepared by the worker before the fork; nothing in it is a secret or a caller's. */
 struct inside {
 	struct limits limits;
@@ -16,6 +19,7 @@ struct inside {
 	struct sock_fprog noting; /* the same table, noting; empty where the kernel cannot */
 	struct sock_fprog
 		pristine; /* of a pristine interpreter, see policy/confine.h; empty without one */
+	struct delegation *delegation; /* cgroups that can be had; or NULL */
 	char **environment;
 	const char *python; /* absolute path of the interpreter as it is to be started */
 };
@@ -23,6 +27,7 @@ struct inside {
 /* What one sandbox is for. */
 struct purpose {
 	bool pristine; /* for a pristine interpreter, which will make copies of itself, and not for a run */
+	const struct group *group; /* its cgroup, or NULL */
 	const int *
 		above; /* NULL; or the namespaces of the one (NAMESPACES of them) whose copy will come into this sandbox:
 			   * it is built below them, for only its parent may enter a user namespace without a capability */

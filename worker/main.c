@@ -27,6 +27,7 @@
 #include "policy/privilege.h"
 #include "policy/syscalls.h"
 #include "worker/check.h"
+#include "worker/delegation.h"
 #include "worker/inside.h"
 #include "worker/interpreter.h"
 #include "worker/options.h"
@@ -100,12 +101,18 @@ static int check_limits(void)
 
 /* Everything that a sandbox is made from. Returns 0, or a negative errno with the stage that failed. */
 static int prepare(const struct options *options, const struct interpreter *interpreter,
-		   struct inside *inside, enum stage *stage)
+		   struct delegation *delegation, struct inside *inside, enum stage *stage)
 {
 	int r;
 
-	*inside = (struct inside){
-		.limits = options->limits, .view = interpreter->view, .python = interpreter->path};
+	*inside = (struct inside){.limits = options->limits,
+				  .view = interpreter->view,
+				  .delegation = delegation,
+				  .python = interpreter->path};
+	*stage = STAGE_CGROUP;
+	if ((r = delegation_find(delegation, options->cgroup)) < 0)
+		return r;
+	inside->limits.by_cgroup = delegation->by_cgroup;
 	/* Without eyes the watch over a run's memory would be none. */
 	*stage = STAGE_WATCH;
 	if ((r = processes_check()) < 0)
@@ -125,6 +132,7 @@ static int prepare(const struct options *options, const struct interpreter *inte
 
 static void release(struct inside *inside)
 {
+	delegation_clear(inside->delegation);
 	environment_free(inside->environment);
 	free(inside->filter.filter);
 	free(inside->noting.filter);
@@ -149,9 +157,18 @@ static int refuse(enum stage stage, int error)
 	return EXIT_REFUSED;
 }
 
+static void log_delegation(const struct delegation *delegation)
+{
+	if (delegation->why)
+		log_event(LOG_INFO, "cgroup.none", LOG_STATIC("why", delegation->why));
+	else
+		log_event(LOG_INFO, "cgroup.found", LOG_U64("limits", delegation->by_cgroup));
+}
+
 static int serve(const struct options *options, const struct interpreter *interpreter,
 		 enum interpreter_reason reason)
 {
+	struct delegation delegation;
 	struct inside inside;
 	enum stage stage;
 	int r;
@@ -161,7 +178,8 @@ static int serve(const struct options *options, const struct interpreter *interp
 		return refuse(STAGE_FORK, interpreter->error);
 	if (reason != INTERPRETER_OK)
 		return refuse(STAGE_INTERPRETER, (int)reason);
-	r = prepare(options, interpreter, &inside, &stage);
+	r = prepare(options, interpreter, &delegation, &inside, &stage);
+	log_delegation(&delegation);
 	r = r < 0 ? refuse(stage, -r)
 		  : worker_serve(LINK_FD, &inside, &options->warm, interpreter->version);
 	release(&inside);
@@ -171,6 +189,7 @@ static int serve(const struct options *options, const struct interpreter *interp
 static int check(const struct options *options, const struct interpreter *interpreter,
 		 enum interpreter_reason reason)
 {
+	struct delegation delegation;
 	struct inside inside;
 	enum stage stage;
 	int r;
@@ -180,7 +199,7 @@ static int check(const struct options *options, const struct interpreter *interp
 		return check_refuse(STAGE_FORK, interpreter->error, options->python);
 	if (reason != INTERPRETER_OK)
 		return check_refuse(STAGE_INTERPRETER, (int)reason, options->python);
-	r = prepare(options, interpreter, &inside, &stage);
+	r = prepare(options, interpreter, &delegation, &inside, &stage);
 	r = r < 0 ? check_refuse(stage, -r, options->python)
 		  : check_sandbox(&inside, &options->warm, interpreter->version, options->strict);
 	release(&inside);
@@ -226,6 +245,8 @@ int main(int argc, char **argv)
 	if (options_read(&options, argc, argv) < 0)
 		return 64;
 	log_set_level(options.log_level);
+	log_find_journal();
+	(void)unsetenv("JOURNAL_STREAM");
 	if (options.mode == WORKER_PRINT_POLICY) {
 		describe_policy(stdout, &options.limits);
 		return finish_text(0);

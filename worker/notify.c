@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "policy/syscalls.h"
+#include "worker/report.h"
 
 /* Answers that are given at once, and how many more come to be each second: a note costs us about 50 us with all that
  * it wakes. */
@@ -51,6 +53,12 @@ static int error_of(const struct seccomp_data *call)
 	return error ? error : ENOSYS;
 }
 
+static bool is_done(const struct notify *notify, const struct seccomp_notif *note)
+{
+	return notify->main && note->pid == (uint32_t)notify->main && note->data.nr == DONE_CALL &&
+	       note->data.args[0] == DONE_WORD;
+}
+
 void notify_receive(struct notify *notify, const struct pollfd *event)
 {
 	struct seccomp_notif note = {0};
@@ -65,6 +73,12 @@ void notify_receive(struct notify *notify, const struct pollfd *event)
 		/* ENOENT: whoever called was killed meanwhile. */
 		if (!(event->revents & POLLIN) || (errno != ENOENT && errno != EINTR))
 			cleanup_fd(&notify->listener);
+		return;
+	}
+	if (is_done(notify, &note)) {
+		notify->done = (struct notify_done){.said = true,
+						    .status = (uint8_t)note.data.args[1],
+						    .disk_full = note.data.args[2] != 0};
 		return;
 	}
 	place = &notify->pending[(notify->first + notify->n++) % NOTIFY_PENDING];

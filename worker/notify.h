@@ -15,6 +15,7 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "common/frame.h"
 
@@ -26,11 +27,20 @@ struct notify_note {
 	int error; /* positive: the answer */
 };
 
+/* What the main program's process has to say at its end: report.h. */
+struct notify_done {
+	bool said;
+	uint8_t status;
+	bool disk_full;
+};
+
 struct notify {
-	bool noting;	       /* there was a listener */
-	int listener;	       /* -1: there is none, or it has ended */
-	uint32_t prompt;       /* answers that may still be given at once */
-	uint64_t counted_us;   /* clock_us of the last time prompt was added to */
+	bool noting;	     /* there was a listener */
+	int listener;	     /* -1: there is none, or it has ended */
+	uint32_t prompt;     /* answers that may still be given at once */
+	uint64_t counted_us; /* clock_us of the last time prompt was added to */
+	pid_t main; /* who may say that it is done, and is never answered then; 0: nobody */
+	struct notify_done done;
 	unsigned int first, n; /* of pending, which is a ring */
 	struct notify_note pending[NOTIFY_PENDING];
 	uint16_t blocked[FRAME_BLOCKED]; /* as in frame_done */

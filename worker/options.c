@@ -20,6 +20,7 @@ enum option_id {
 	OPT_WARM,
 	OPT_PRELOAD,
 	OPT_WARM_IDLE,
+	OPT_CGROUP,
 	OPT_LOG_LEVEL
 };
 
@@ -36,6 +37,7 @@ static const struct option known[] = {
 	{"warm", required_argument, NULL, OPT_WARM},
 	{"preload", required_argument, NULL, OPT_PRELOAD},
 	{"warm-idle-s", required_argument, NULL, OPT_WARM_IDLE},
+	{"cgroup", required_argument, NULL, OPT_CGROUP},
 	{"log-level", required_argument, NULL, OPT_LOG_LEVEL},
 	{NULL, 0, NULL, 0},
 };
@@ -96,6 +98,8 @@ static int read_one(struct options *options, int option, const char *value)
 		return warm_modules_read(&options->warm.modules, value, NULL);
 	case OPT_WARM_IDLE:
 		return number32(value, CEILING_WARM_IDLE_S, &options->warm.idle_s);
+	case OPT_CGROUP:
+		return mechanism_wish(value, &options->cgroup);
 	case OPT_LOG_LEVEL:
 		return log_level_parse(value, &options->log_level);
 	default:

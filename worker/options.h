@@ -6,6 +6,7 @@
 
 #include "common/limits.h"
 #include "common/log.h"
+#include "common/mechanism.h"
 #include "common/warm.h"
 
 enum worker_mode { WORKER_SERVE, WORKER_CHECK, WORKER_PRINT_POLICY };
@@ -16,6 +17,7 @@ struct options {
 	const char *python;
 	struct limits limits;
 	struct warm_settings warm;
+	enum cgroup_wish cgroup;
 	enum log_level log_level;
 };
 

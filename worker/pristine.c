@@ -11,6 +11,7 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/mechanism.h"
 #include "common/packet.h"
 #include "worker/gate/plan.h"
 #include "worker/gate_image.h"
@@ -108,10 +109,20 @@ static int give(struct pristine *pristine)
 	return r;
 }
 
+/* There may be two of it while it loads: gate/pages.h. A cgroup counts what they have in common once, and needs no watch. */
+static int start_watch(struct pristine *pristine)
+{
+	struct limits limits = pristine->inside->limits;
+
+	limits.memory_bytes *= 2;
+	return limits.by_cgroup & BY_CGROUP_MEMORY
+		       ? 0
+		       : watch_init(&pristine->watch, &limits, pristine->sandbox.init, clock_us());
+}
+
 static void on_built(struct pristine *pristine)
 {
-	if (give(pristine) < 0 || watch_init(&pristine->watch, &pristine->inside->limits,
-					     pristine->sandbox.init, clock_us()) < 0) {
+	if (give(pristine) < 0 || start_watch(pristine) < 0) {
 		pristine_stop(pristine);
 		return;
 	}
@@ -149,6 +160,7 @@ static void on_serving(struct pristine *pristine, uint32_t bits)
 	/* What it printed came before what it says. */
 	if (pristine->output >= 0)
 		read_output(pristine);
+	pristine->watch.limits = pristine->inside->limits;
 	pristine->missing = pristine->modules & ~loaded;
 	pristine->modules = loaded;
 	pristine->state = PRISTINE_SERVING;
@@ -203,22 +215,28 @@ void pristine_read(struct pristine *pristine, const struct pollfd polls[PRISTINE
 
 int pristine_tick(struct pristine *pristine, uint64_t now_us)
 {
+	uint64_t late_us = pristine->since_us + LOAD_US;
+	bool watched = pristine->watch.now != NULL;
+
 	if (pristine->state != PRISTINE_LOADING && pristine->state != PRISTINE_SERVING)
 		return -1;
-	if (watch_look(&pristine->watch, now_us) ||
-	    (pristine->state == PRISTINE_LOADING && now_us - pristine->since_us > LOAD_US)) {
+	if ((watched && watch_look(&pristine->watch, now_us)) ||
+	    (pristine->state == PRISTINE_LOADING && now_us > late_us)) {
 		pristine_stop(pristine);
 		return -1;
 	}
+	if (!watched)
+		return pristine->state == PRISTINE_LOADING ? clock_wait_ms(late_us, now_us) : -1;
 	if (pristine->state == PRISTINE_SERVING)
 		watch_defer(&pristine->watch, now_us + SERVING_LOOK_US);
 	return clock_wait_ms(pristine->watch.next_us, now_us);
 }
 
-int pristine_send_copy(struct pristine *pristine, struct sandbox *sandbox)
+int pristine_send_copy(struct pristine *pristine, struct sandbox *sandbox, bool hurried)
 {
 	_cleanup_fd_ int gate = -1;
 	int fds[NAMESPACES + 1];
+	char byte = hurried;
 	int r;
 
 	if (pristine->state != PRISTINE_SERVING || pristine->control < 0 ||
@@ -228,7 +246,7 @@ int pristine_send_copy(struct pristine *pristine, struct sandbox *sandbox)
 		return r;
 	memcpy(fds, sandbox->namespaces, sizeof(sandbox->namespaces));
 	fds[NAMESPACES] = gate;
-	r = packet_send(pristine->control, "", 1, fds, NAMESPACES + 1);
+	r = packet_send(pristine->control, &byte, sizeof(byte), fds, NAMESPACES + 1);
 	pristine->copies++;
 	return r;
 }

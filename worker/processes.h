@@ -41,6 +41,16 @@ struct process_sums {
 /* Says whether this machine lets processes be found and measured. Returns 0 or a negative errno. */
 int processes_check(void);
 
+/* What the last process of a run has used when it is done. */
+struct process_usage {
+	uint64_t cpu_us;
+	uint64_t peak_bytes; /* the most memory that it ever had */
+};
+
+/* Says whether this child of init's is the only one, has one thread and no child, and so what it has used. A process that
+ * cannot be read is not alone. */
+bool process_is_alone(pid_t pid, pid_t init, struct process_usage *usage);
+
 /* Finds everything below init and measures it. before is the result of the last time (may be the same object's copy, or
  * empty): where the kernel does not tell whether a child still has its parent's memory, a child that is new is taken
  * to. */

@@ -45,6 +45,12 @@ struct report_beside {
 	int fds[NAMESPACES]; /* SPAWNED: the namespaces; READY: a listener; -1 where there is none */
 };
 
+/* What a copy does when nothing of its program is left to run: this refused call, of which the filter's listener is told,
+ * with this word, its exit status, and whether the workspace was full. A program that does it itself ends itself, as by
+ * exit. To the kernel it would be a wrong magic number. reboot(2), seccomp_unotify(2). */
+#define DONE_CALL SYS_reboot
+#define DONE_WORD 0x65786563
+
 enum order_kind {
 	ORDER_START = 1, /* the program and three pipe ends, as give_fd says: run it */
 	ORDER_ADOPT	 /* pid: a copy came in, and is the main program */

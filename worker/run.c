@@ -12,6 +12,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/layers.h"
+#include "common/mechanism.h"
 #include "common/stage.h"
 
 /* A copy that is well takes its program in well under a millisecond. */
@@ -37,11 +38,13 @@ static void give_up_capture(struct run *run, int error)
 	sandbox_kill(&run->place->sandbox);
 }
 
-/* What a copy has from its interpreter is not the program's doing. */
+/* What a copy has from its interpreter is not the program's doing. A cgroup does not count it, and needs no watch. */
 static int start_watch(struct run *run, const struct limits *limits)
 {
 	struct limits raised = *limits;
 
+	if (limits->by_cgroup & BY_CGROUP_MEMORY)
+		return 0;
 	if (run->place->kind == PLACE_LOADED)
 		raised.memory_bytes += run->place->inherited_bytes;
 	return watch_init(&run->watch, &raised, run->place->sandbox.init, clock_us());
@@ -108,7 +111,7 @@ static void judge(struct run *run, struct sandbox *sandbox, uint64_t deadline_us
 {
 	if (now_us >= deadline_us)
 		run_kill(run, FRAME_TIMED_OUT);
-	else if (watch_look(&run->watch, now_us))
+	else if (run->watch.now && watch_look(&run->watch, now_us))
 		run_kill(run, FRAME_MEMORY_KILLED);
 	else if (!run->looked && now_us - run->started_us >= TAKE_US) {
 		/* A copy that does not take its program is as good as lost: it was stopped. */
@@ -116,6 +119,14 @@ static void judge(struct run *run, struct sandbox *sandbox, uint64_t deadline_us
 		if (sandbox_taken(sandbox) == -EAGAIN)
 			sandbox_kill(sandbox);
 	}
+}
+
+/* For its memory; or, once, whether it has begun. -1: never. */
+static int next_look_ms(const struct run *run, uint64_t now_us)
+{
+	if (run->watch.now)
+		return clock_wait_ms(run->watch.next_us, now_us);
+	return run->looked ? -1 : clock_wait_ms(run->started_us + TAKE_US, now_us);
 }
 
 int run_tick(struct run *run, uint64_t now_us)
@@ -128,8 +139,14 @@ int run_tick(struct run *run, uint64_t now_us)
 	judge(run, sandbox, deadline_us, now_us);
 	if (sandbox->state != SANDBOX_RUNNING)
 		return -1;
-	return clock_sooner_ms(clock_wait_ms(run->watch.next_us, now_us),
-			       clock_wait_ms(deadline_us, now_us));
+	return clock_sooner_ms(next_look_ms(run, now_us), clock_wait_ms(deadline_us, now_us));
+}
+
+void run_look_back(struct run *run)
+{
+	group_look(&run->place->sandbox.group, &run->facts);
+	if (run->facts.out_of_memory)
+		run->killed |= FRAME_MEMORY_KILLED;
 }
 
 bool run_lose(struct run *run)
@@ -147,6 +164,7 @@ bool run_is_lost(struct run *run)
 	    sandbox_taken(&run->place->sandbox) == 0 || !run_lose(run))
 		return false;
 	watch_clear(&run->watch);
+	run->facts = (struct group_facts){.peak_bytes = 0};
 	capture_clear(&run->capture);
 	lseek(run->stdin_blob, 0, SEEK_SET);
 	run->place = NULL;
@@ -179,6 +197,8 @@ static uint32_t flags_of(const struct run *run, const struct sandbox *sandbox, i
 		flags |= FRAME_NOTING;
 	if (sandbox->report.disk_full)
 		flags |= FRAME_DISK_FULL;
+	if (run->facts.refused_fork)
+		flags |= FRAME_FORK_REFUSED;
 	if (signal_number == SIGKILL && sandbox->ended &&
 	    sandbox->report.main_cpu_us >= limits->max_cpu_s * UINT64_C(1000000))
 		flags |= FRAME_CPU_USED_UP;
@@ -194,12 +214,15 @@ static void fill_done(const struct run *run, const struct sandbox *sandbox,
 
 	done->wall_us = run->started ? clock_us() - run->started_us : 0;
 	done->cpu_us = clock_cpu_us(&sandbox->usage);
-	done->peak_rss_bytes = watched > largest ? watched : largest;
+	done->peak_rss_bytes = run->facts.peak_bytes ? run->facts.peak_bytes
+			       : watched > largest   ? watched
+						     : largest;
 	done->exit_code = signal_number ? -1 : WEXITSTATUS(sandbox->report.status);
 	done->signal = (uint32_t)signal_number;
 	done->flags = flags_of(run, sandbox, signal_number, limits);
 	memcpy(done->blocked, sandbox->notify.blocked, sizeof(done->blocked));
-	done->layers = sandbox_layers(sandbox) | (run->started ? LAYER_MEMORY_WATCH : 0);
+	done->layers = sandbox_layers(sandbox) | (run->started ? LAYER_MEMORY_LIMIT : 0);
+	done->by_cgroup = run->started ? limits->by_cgroup : 0;
 }
 
 /* A run that was cancelled before it had pipes has printed nothing. */

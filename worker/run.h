@@ -12,6 +12,7 @@
 
 #include "common/frame.h"
 #include "worker/capture.h"
+#include "worker/group.h"
 #include "worker/pool.h"
 #include "worker/watch.h"
 
@@ -29,7 +30,8 @@ struct run {
 	uint64_t since_us; /* it came */
 	uint64_t started_us;
 	struct capture capture;
-	struct watch watch;
+	struct watch watch;	  /* of its memory, where no cgroup counts that */
+	struct group_facts facts; /* what a cgroup counted, at its end */
 	int capture_error;
 };
 
@@ -49,6 +51,9 @@ int run_tick(struct run *run, uint64_t now_us);
 
 /* Kills it for a reason (FRAME_CANCELLED, …). Before it has a place, it only remembers. */
 void run_kill(struct run *run, enum frame_flag reason);
+
+/* At its end, before it is answered: asks its cgroup, and so learns whether the kernel killed it for memory. */
+void run_look_back(struct run *run);
 
 /* Says, when its sandbox is REAPED, whether the program was never taken; then it is as before run_start, but for lost,
  * and has no place. */

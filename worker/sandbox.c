@@ -11,8 +11,10 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/limits.h"
 #include "common/stage.h"
 #include "worker/lockdown.h"
+#include "worker/processes.h"
 
 /* The diagram of the header: may it go from a to b? Anything else is a bug of ours. */
 static void move_to(struct sandbox *sandbox, enum sandbox_state next)
@@ -38,8 +40,10 @@ static void note_failure(struct sandbox *sandbox, uint32_t stage, int error)
 	}
 }
 
+/* Who says from here on that he is done is refused that, and goes on to his end as ever. */
 static void begin_end(struct sandbox *sandbox)
 {
+	sandbox->notify.main = 0;
 	if (sandbox->state != SANDBOX_ENDING && sandbox->state != SANDBOX_REAPED)
 		move_to(sandbox, SANDBOX_ENDING);
 }
@@ -49,6 +53,7 @@ void sandbox_init(struct sandbox *sandbox)
 	memset(sandbox, 0, sizeof(*sandbox));
 	sandbox->sock = -1;
 	sandbox->gate = -1;
+	sandbox->group.base = -1;
 	sandbox->notify.listener = -1;
 	for (size_t i = 0; i < NAMESPACES; i++)
 		sandbox->namespaces[i] = -1;
@@ -57,11 +62,14 @@ void sandbox_init(struct sandbox *sandbox)
 int sandbox_spawn(struct sandbox *sandbox, const struct inside *inside,
 		  const struct purpose *purpose)
 {
+	struct purpose grouped = *purpose;
 	int pair[2];
 	pid_t pid;
 	int r;
 
+	grouped.group = &sandbox->group;
 	sandbox->by_copy = purpose->above;
+	group_init(&sandbox->group, inside->delegation, purpose->pristine);
 	if ((r = report_pair(pair)) < 0) {
 		note_failure(sandbox, STAGE_FORK, -r);
 		return r;
@@ -71,7 +79,7 @@ int sandbox_spawn(struct sandbox *sandbox, const struct inside *inside,
 
 	pid = fork();
 	if (pid == 0)
-		inside_main(inside, purpose, theirs);
+		inside_main(inside, &grouped, theirs);
 	if (pid < 0) {
 		note_failure(sandbox, STAGE_FORK, errno);
 		return -errno;
@@ -115,6 +123,9 @@ static void handle(struct sandbox *sandbox, const struct report *report,
 		begin_end(sandbox);
 		break;
 	case REPORT_ENDED:
+		/* One that was done dies of being killed. */
+		if (sandbox->ended)
+			break;
 		sandbox->report = *report;
 		sandbox->ended = true;
 		begin_end(sandbox);
@@ -127,19 +138,47 @@ static void handle(struct sandbox *sandbox, const struct report *report,
 	}
 }
 
+/* A copy was born in its interpreter's cgroup, and waits: from its program's first byte on it is in its sandbox's. */
+static int take_copy(struct sandbox *sandbox, const struct report *report,
+		     struct report_beside *beside)
+{
+	int r = group_add(&sandbox->group, beside->sender);
+
+	if (r < 0)
+		note_failure(sandbox, STAGE_CGROUP, -r);
+	if (r < 0 || (r = report_adopt(sandbox->sock, report->pid)) < 0)
+		return r;
+	sandbox->copy_layers = report->layers;
+	sandbox->copy = beside->sender;
+	take_listener(sandbox, &beside->fds[0]);
+	sandbox->notify.main = sandbox->copy;
+	return 0;
+}
+
 /* What the copy says, or who tried to make it. */
 static void handle_copy(struct sandbox *sandbox, const struct report *report,
 			struct report_beside *beside)
 {
 	if (report->kind == REPORT_READY && sandbox->sock >= 0 &&
-	    report_adopt(sandbox->sock, report->pid) == 0) {
-		sandbox->copy_layers = report->layers;
-		take_listener(sandbox, &beside->fds[0]);
+	    take_copy(sandbox, report, beside) == 0)
 		return;
-	}
 	note_failure(sandbox, report->kind == REPORT_FAILED ? report->stage : STAGE_JOIN,
 		     report->kind == REPORT_FAILED ? report->error : EPROTO);
 	sandbox_kill(sandbox);
+}
+
+static void note_done(struct sandbox *sandbox)
+{
+	const struct notify_done *done = &sandbox->notify.done;
+
+	if (!done->said || sandbox->state != SANDBOX_RUNNING)
+		return;
+	sandbox->report = (struct report){.kind = REPORT_ENDED,
+					  .status = W_EXITCODE(done->status, 0),
+					  .disk_full = done->disk_full};
+	sandbox->ended = true;
+	sandbox->done = true;
+	begin_end(sandbox);
 }
 
 /* Nothing is left that could be waited for, and nobody can speak any more. */
@@ -206,6 +245,7 @@ void sandbox_poll(const struct sandbox *sandbox, struct pollfd polls[SANDBOX_POL
 void sandbox_read(struct sandbox *sandbox, const struct pollfd polls[SANDBOX_POLLS])
 {
 	notify_receive(&sandbox->notify, &polls[2]);
+	note_done(sandbox);
 	if (polls[1].fd >= 0 && polls[1].revents)
 		read_gate(sandbox);
 	if (polls[0].fd >= 0 && polls[0].revents)
@@ -288,6 +328,27 @@ void sandbox_kill(struct sandbox *sandbox)
 		shutdown(sandbox->sock, SHUT_RDWR);
 }
 
+void sandbox_refuse(struct sandbox *sandbox, enum stage stage, int error)
+{
+	note_failure(sandbox, stage, error);
+	sandbox_kill(sandbox);
+}
+
+bool sandbox_finish(struct sandbox *sandbox)
+{
+	struct process_usage usage;
+	bool alone = sandbox->init && process_is_alone(sandbox->copy, sandbox->init, &usage);
+
+	if (alone)
+		sandbox->usage = (struct rusage){
+			.ru_utime = {.tv_sec = (time_t)(usage.cpu_us / 1000000),
+				     .tv_usec = (suseconds_t)(usage.cpu_us % 1000000)},
+			.ru_maxrss = (long)(usage.peak_bytes / KIB)};
+	sandbox->done = false;
+	sandbox_kill(sandbox);
+	return alone;
+}
+
 void sandbox_reaped(struct sandbox *sandbox, pid_t pid, const struct rusage *usage)
 {
 	if (sandbox->state == SANDBOX_REAPED)
@@ -312,5 +373,6 @@ void sandbox_clear(struct sandbox *sandbox)
 	for (size_t i = 0; i < NAMESPACES; i++)
 		cleanup_fd(&sandbox->namespaces[i]);
 	notify_clear(&sandbox->notify);
+	group_end(&sandbox->group);
 	sandbox_init(sandbox);
 }

@@ -19,6 +19,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include "worker/group.h"
 #include "worker/inside.h"
 #include "worker/notify.h"
 #include "worker/report.h"
@@ -43,10 +44,14 @@ struct sandbox {
 	uint32_t copy_layers;	    /* of the copy; 0 until it is ready */
 	uint32_t failed_stage;	    /* STAGE_NONE, or what failed first */
 	int failed_error;
-	bool taken;	     /* init has the program, and will run it */
-	bool ended;	     /* report holds REPORT_ENDED */
-	struct rusage usage; /* when it is REAPED: of init and everything that was in it */
+	bool taken; /* init has the program, and will run it */
+	bool ended; /* report holds how the main program ended */
+	bool done;  /* a copy that has said so: nothing of its program is left to run */
+	pid_t copy; /* by_copy: 0 until it is ready */
+	struct rusage
+		usage; /* when it is REAPED: of init and everything that was in it; done: of the copy */
 	struct report report;
+	struct group group;   /* its cgroup, until it is cleared */
 	struct notify notify; /* what its filter refused */
 };
 
@@ -90,6 +95,13 @@ uint32_t sandbox_layers(const struct sandbox *sandbox);
 
 /* Kills everything in it. Its end is told by sandbox_reaped. Does nothing when it is REAPED or already dying. */
 void sandbox_kill(struct sandbox *sandbox);
+
+/* Kills one that was READY because of what was found out about it since. */
+void sandbox_refuse(struct sandbox *sandbox, enum stage stage, int error);
+
+/* Kills one that is done. Returns whether nothing in it can run any more, as it waits for the kernel alone; then usage is
+ * the program's. Else it was a program that said so, and left others: it is over when it is REAPED. */
+bool sandbox_finish(struct sandbox *sandbox);
 
 /* Tells it that the worker waited for this pid, and what it had used (wait4(-1, …)). */
 void sandbox_reaped(struct sandbox *sandbox, pid_t pid, const struct rusage *usage);

@@ -69,6 +69,7 @@ static void announce(struct worker *worker, const struct sandbox *sandbox)
 	frame.ready.build_id = BUILD_ID;
 	frame.ready.layers = sandbox->layers;
 	frame.ready.python_version = worker->python_version;
+	frame.ready.by_cgroup = worker->inside->limits.by_cgroup;
 	worker->announced = true;
 	if (frame_send(worker->link, &frame, NULL) < 0)
 		leave(worker, 1);
@@ -112,10 +113,11 @@ static void answer(struct worker *worker, const struct sandbox *sandbox)
 		leave(worker, 1);
 }
 
-/* The interpreter is not what it was: another worker asks it again. */
+/* The interpreter, or the cgroup that was divided, is not what it was: another worker looks again. */
 static bool is_stale(const struct sandbox *sandbox)
 {
-	return sandbox->failed_stage == STAGE_SYSTEM && sandbox->failed_error == ESTALE;
+	return (sandbox->failed_stage == STAGE_SYSTEM && sandbox->failed_error == ESTALE) ||
+	       sandbox->failed_stage == STAGE_CGROUP;
 }
 
 /* The cold place is gone. When none can be had, whoever waits is told so. */
@@ -141,6 +143,7 @@ static void on_reaped(struct worker *worker)
 	struct sandbox *sandbox = &place->sandbox;
 	bool stale = is_stale(sandbox);
 
+	run_look_back(&worker->run);
 	if (sandbox->failed_stage != STAGE_NONE && !worker->run.killed)
 		log_failure(sandbox);
 	if (!run_is_lost(&worker->run))
@@ -150,10 +153,22 @@ static void on_reaped(struct worker *worker)
 	pool_drop(&worker->pool, place);
 }
 
+/* The program has ended, and nothing of it can run any more: what is left of its sandbox dies while its answer is read. */
+static void on_done(struct worker *worker)
+{
+	struct place *place = worker->run.place;
+
+	if (!sandbox_finish(&place->sandbox))
+		return;
+	run_look_back(&worker->run);
+	answer(worker, &place->sandbox);
+	pool_leave(&worker->pool, place);
+}
+
 static bool is_complete(uint32_t layers)
 {
-	/* The watch belongs to a run, not to a sandbox. */
-	uint32_t wanted = layers_required() & ~(uint32_t)LAYER_MEMORY_WATCH;
+	/* That is told of a run, not of a sandbox. */
+	uint32_t wanted = layers_required() & ~(uint32_t)LAYER_MEMORY_LIMIT;
 
 	return (layers & wanted) == wanted;
 }
@@ -172,12 +187,13 @@ static void find_place(struct worker *worker)
 			  clock_us());
 	if (!place)
 		return;
-	if (is_complete(sandbox_layers(&place->sandbox))) {
+	if (is_complete(sandbox_layers(&place->sandbox)) &&
+	    group_stands(&place->sandbox.group, worker->inside->limits.by_cgroup)) {
 		run_start(run, place, &worker->inside->limits);
 		return;
 	}
 	run->place = place;
-	sandbox_kill(&place->sandbox);
+	sandbox_refuse(&place->sandbox, STAGE_CGROUP, ESTALE);
 }
 
 static void on_trial(struct worker *worker, struct sandbox *sandbox)
@@ -193,7 +209,7 @@ static void go_on(struct worker *worker)
 {
 	struct run *run = &worker->run;
 	struct place *failed = pool_failed(&worker->pool);
-	struct place *trial = worker->pool.parked[PLACE_COLD];
+	struct place *trial = worker->pool.parked[PLACE_COLD][0];
 	uint64_t now_us = clock_us();
 	bool busy;
 
@@ -203,6 +219,8 @@ static void go_on(struct worker *worker)
 		on_trial(worker, &trial->sandbox);
 	if (run->place && run->place->sandbox.state == SANDBOX_REAPED)
 		on_reaped(worker);
+	else if (run->place && run->place->sandbox.done)
+		on_done(worker);
 	if (run->id && !run->place && worker->announced && !worker->done)
 		find_place(worker);
 	busy = run->id != 0;

@@ -18,7 +18,7 @@ from hostile import ATTEMPTS  # noqa: E402
 from mcp import PATIENCE, Timeout, until  # noqa: E402
 
 WALLS = ("user_namespace", "net_namespace", "pid_namespace", "mount_namespace", "ipc_namespace", "uts_namespace",
-         "cgroup_namespace", "read_only_system", "workspace", "rlimits", "memory_watch", "cpu_affinity",
+         "cgroup_namespace", "read_only_system", "workspace", "rlimits", "memory_limit", "cpu_affinity",
          "no_capabilities", "no_new_privs", "seccomp", "init", "proc", "hostname", "landlock")
 OTHERS = ("protocol", "environment", "descriptors", "capture", "queue", "deadline", "supervisor", "access", "head",
           "gate", "sessions", "listen", "log", "none")

@@ -430,7 +430,7 @@ def test_run_ends_with_its_program(number):
 # check and --print-policy
 
 LAYERS = ["user_namespace", "net_namespace", "pid_namespace", "mount_namespace", "ipc_namespace", "uts_namespace",
-          "cgroup_namespace", "read_only_system", "workspace", "rlimits", "memory_watch", "cpu_affinity",
+          "cgroup_namespace", "read_only_system", "workspace", "rlimits", "memory_limit", "cpu_affinity",
           "no_capabilities", "no_new_privs", "seccomp", "init", "proc", "hostname", "landlock"]
 
 

@@ -36,6 +36,10 @@ def test_the_text_after_some_use():
     equal([value_of(series, "mcp_exec_run_starts_total", start=start) for start in ("cold", "warm", "preloaded")],
           [1.0, 3.0, 0.0])
     equal([value_of(series, "mcp_exec_warm_interpreters", kind=kind) for kind in ("bare", "preloaded")], [1.0, 1.0])
+    equal([value_of(series, "mcp_exec_limit_by", limit="memory", mechanism=name) for name in ("cgroup", "polling")],
+          [1.0, 0.0])
+    equal([value_of(series, "mcp_exec_limit_by", limit="cpus", mechanism=name) for name in ("cgroup", "affinity")],
+          [0.0, 1.0])
     equal([value_of(series, "mcp_exec_warm_modules", module=name) for name in ("numpy", "pandas", "matplotlib")],
           [0.0, 1.0, 0.0])
     equal(value_of(series, "mcp_exec_interpreter_starts_total"), 2.0)

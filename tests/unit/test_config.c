@@ -274,7 +274,7 @@ static void test_flag_is_the_name_of_the_variable(void **state)
 		assert_ptr_equal(config_find_flag(setting->flag, strlen(setting->flag)), setting);
 		assert_true(strlen(setting->help) > 10);
 	}
-	assert_int_equal(i, 26);
+	assert_int_equal(i, 27);
 	assert_null(config_find_flag("cpu", 3));
 	assert_null(config_find_flag("cpuss", 5));
 }

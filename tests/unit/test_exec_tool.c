@@ -134,7 +134,13 @@ static void test_says_which_limit_and_its_number(void **state)
 	outcome.done.exit_code = -1;
 	outcome.done.signal = SIGKILL;
 	outcome.done.flags = FRAME_MEMORY_KILLED;
-	check_mentions(&outcome, "memory is limited to 256 MiB");
+	check_mentions(&outcome,
+		       "\"killed: memory is limited to 256 MiB; hold less data at once\"");
+	outcome.done.by_cgroup = BY_CGROUP_MEMORY;
+	check_mentions(&outcome, "\"killed: memory is limited to 256 MiB together with files; hold "
+				 "less data at once\"");
+	outcome.done.flags = FRAME_FORK_REFUSED;
+	check_mentions(&outcome, "processes and threads are limited to");
 	outcome.done.flags = FRAME_CPU_USED_UP;
 	check_mentions(&outcome, "used up its 300 s of CPU time");
 	outcome.done.flags = FRAME_DISK_FULL;
@@ -280,6 +286,7 @@ static void test_meta_has_usage_and_layers(void **state)
 	(void)state;
 	outcome.done.layers &= ~(uint32_t)LAYER_PROC;
 	outcome.done.flags |= FRAME_FORKED | FRAME_PRELOADED;
+	outcome.done.by_cgroup = BY_CGROUP_MEMORY;
 	result = result_of(&outcome, true);
 	meta = rpc_get(rpc_get(result, "_meta"), "io.github.mcp-exec/run");
 	assert_int_equal(rpc_get(meta, "cpu_ms")->valueint, 12);
@@ -289,6 +296,10 @@ static void test_meta_has_usage_and_layers(void **state)
 	assert_int_equal(cJSON_GetArraySize(rpc_get(meta, "degraded")), 1);
 	assert_string_equal(rpc_get(meta, "degraded")->child->valuestring, "proc");
 	assert_string_equal(rpc_get(meta, "start")->valuestring, "preloaded");
+	meta = rpc_get(meta, "limited_by");
+	assert_string_equal(rpc_get(meta, "memory")->valuestring, "cgroup");
+	assert_string_equal(rpc_get(meta, "processes")->valuestring, "rlimit");
+	assert_string_equal(rpc_get(meta, "cpus")->valuestring, "affinity");
 	cJSON_Delete(result);
 }
 

@@ -10,6 +10,7 @@
 
 #include "common/frame.h"
 #include "common/layers.h"
+#include "common/mechanism.h"
 #include "common/stage.h"
 #include "tests/unit/frame_good.h"
 
@@ -136,7 +137,8 @@ static void test_bounds_the_body_of_ready(void **state)
 	struct frame frame = frame_good(FRAME_READY);
 
 	(void)state;
-	frame.ready = (struct frame_ready){UINT64_MAX, (1U << LAYER_COUNT) - 1, 0x030b02};
+	frame.ready =
+		(struct frame_ready){UINT64_MAX, (1U << LAYER_COUNT) - 1, 0x030b02, BY_CGROUP_ALL};
 	assert_int_equal(judge(&frame), 0);
 	frame.ready.layers = 1U << LAYER_COUNT;
 	assert_int_equal(judge(&frame), -EPROTO);

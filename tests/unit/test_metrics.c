@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "common/mechanism.h"
 #include "common/version.h"
 #include "supervisor/metrics.h"
 
@@ -322,6 +323,29 @@ static void test_what_is_warm_is_told(void **state)
 	assert_text(&metrics, &now, "\nmcp_exec_interpreter_failures_total 1\n");
 }
 
+static void test_what_holds_the_limits_is_told(void **state)
+{
+	struct metrics metrics = {.started_s = 0};
+	struct metrics_now now = {.ready = {.by_cgroup = BY_CGROUP_MEMORY}};
+
+	(void)state;
+	assert_text(&metrics, &now,
+		    "mcp_exec_limit_by{limit=\"memory\",mechanism=\"cgroup\"} 0\n"
+		    "mcp_exec_limit_by{limit=\"memory\",mechanism=\"polling\"} 0\n"
+		    "mcp_exec_limit_by{limit=\"processes\",mechanism=\"cgroup\"} 0\n"
+		    "mcp_exec_limit_by{limit=\"processes\",mechanism=\"rlimit\"} 0\n"
+		    "mcp_exec_limit_by{limit=\"cpus\",mechanism=\"cgroup\"} 0\n"
+		    "mcp_exec_limit_by{limit=\"cpus\",mechanism=\"affinity\"} 0\n#");
+	now.ready.build_id = 1;
+	assert_text(&metrics, &now,
+		    "mcp_exec_limit_by{limit=\"memory\",mechanism=\"cgroup\"} 1\n"
+		    "mcp_exec_limit_by{limit=\"memory\",mechanism=\"polling\"} 0\n"
+		    "mcp_exec_limit_by{limit=\"processes\",mechanism=\"cgroup\"} 0\n"
+		    "mcp_exec_limit_by{limit=\"processes\",mechanism=\"rlimit\"} 1\n"
+		    "mcp_exec_limit_by{limit=\"cpus\",mechanism=\"cgroup\"} 0\n"
+		    "mcp_exec_limit_by{limit=\"cpus\",mechanism=\"affinity\"} 1\n#");
+}
+
 static void test_without_metrics_nothing_is_counted(void **state)
 {
 	const struct outcome outcome = done(1);
@@ -345,12 +369,14 @@ static int print_text(void)
 				     {.kind = OUTCOME_BUSY},
 				     {.kind = OUTCOME_LOST}};
 	struct warm_modules modules;
-	const struct metrics_now now = {.queue_depth = 3,
-					.queue_limit = 64,
-					.running = true,
-					.worker_up = true,
-					.warm = {.bare = 1, .modules = 2},
-					.modules = &modules};
+	const struct metrics_now now = {
+		.queue_depth = 3,
+		.queue_limit = 64,
+		.running = true,
+		.worker_up = true,
+		.ready = {.build_id = 1, .by_cgroup = BY_CGROUP_MEMORY | BY_CGROUP_PROCESSES},
+		.warm = {.bare = 1, .modules = 2},
+		.modules = &modules};
 	struct metrics metrics = {.started_s = 1767225600};
 	struct buf text = BUF_INIT;
 
@@ -388,6 +414,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_what_is_so_now_is_told),
 		cmocka_unit_test(test_programs_count_by_what_they_were_started_from),
 		cmocka_unit_test(test_what_is_warm_is_told),
+		cmocka_unit_test(test_what_holds_the_limits_is_told),
 		cmocka_unit_test(test_without_metrics_nothing_is_counted),
 	};
 

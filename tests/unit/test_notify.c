@@ -227,6 +227,51 @@ static void test_the_answer_to_one_that_was_killed_meanwhile_harms_nothing(void 
 	notify_clear(&child.notify);
 }
 
+static void done_calls(void)
+{
+	/* Another word is another call, and waits for no more than its answer. */
+	if (syscall(DONE_CALL, DONE_WORD + 1, 1, 1, 0) != -1 || errno != ENOSYS)
+		_exit(1);
+	syscall(DONE_CALL, DONE_WORD, 3, 1, 0);
+	_exit(2);
+}
+
+static void test_who_is_done_is_heard_and_not_answered(void **state)
+{
+	struct child child;
+	int status;
+
+	(void)state;
+	start(&child, done_calls);
+	child.notify.main = child.pid;
+	while (!child.notify.done.said && child.notify.listener >= 0)
+		turn(&child.notify);
+	assert_int_equal(child.notify.done.status, 3);
+	assert_true(child.notify.done.disk_full);
+	for (int i = 0; i < 10; i++)
+		turn(&child.notify);
+	assert_int_equal(waitpid(child.pid, &status, WNOHANG), 0);
+	assert_int_equal(child.notify.blocked[1], 0);
+	kill(child.pid, SIGKILL);
+	assert_true(WIFSIGNALED(end_of(&child)));
+}
+
+static void test_others_who_say_that_they_are_done_are_refused(void **state)
+{
+	struct child child;
+	int status;
+
+	(void)state;
+	start(&child, done_calls);
+	child.notify.main = child.pid + 1;
+	while (child.notify.listener >= 0)
+		turn(&child.notify);
+	assert_false(child.notify.done.said);
+	status = end_of(&child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 2);
+}
+
 static void one_refused_call(void)
 {
 	_exit(syscall(SYS_keyctl, 0, 0, 0, 0, 0) == -1 && errno == ENOSYS ? 9 : 10);
@@ -253,6 +298,8 @@ int main(void)
 		cmocka_unit_test(test_every_call_gets_the_errno_of_the_table),
 		cmocka_unit_test(test_a_flood_is_answered_late_and_its_end_is_immediate),
 		cmocka_unit_test(test_the_answer_to_one_that_was_killed_meanwhile_harms_nothing),
+		cmocka_unit_test(test_who_is_done_is_heard_and_not_answered),
+		cmocka_unit_test(test_others_who_say_that_they_are_done_are_refused),
 		cmocka_unit_test(test_without_a_listener_calls_stay_refused),
 	};
 

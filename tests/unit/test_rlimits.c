@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "common/mechanism.h"
 #include "policy/rlimits.h"
 #include "tests/unit/child.h"
 
@@ -89,6 +90,21 @@ static void test_first_data_limit_leaves_room_for_reservations(void **state)
 	assert_int_equal(value_for(RLIMIT_DATA, &small).rlim_cur, 200 * MIB);
 	assert_int_equal(value_for(RLIMIT_DATA, &limits).rlim_cur, rlimits_data_budget(&limits));
 	assert_true(value_for(RLIMIT_DATA, &small).rlim_max >= 2 * GIB);
+}
+
+/* Who is to refuse says so; who counts nothing exactly leaves room. */
+static void test_leaves_to_a_cgroup_what_it_holds(void **state)
+{
+	struct limits by_cgroup = limits;
+
+	(void)state;
+	by_cgroup.by_cgroup = BY_CGROUP_MEMORY;
+	assert_int_equal(value_for(RLIMIT_DATA, &by_cgroup).rlim_cur, MEMORY_BYTES + 2 * GIB);
+	assert_int_equal(value_for(RLIMIT_NPROC, &by_cgroup).rlim_cur, 77);
+	by_cgroup.by_cgroup = BY_CGROUP_PROCESSES;
+	assert_int_equal(value_for(RLIMIT_DATA, &by_cgroup).rlim_cur,
+			 value_for(RLIMIT_DATA, &limits).rlim_cur);
+	assert_in_range(value_for(RLIMIT_NPROC, &by_cgroup).rlim_cur, 78, 100);
 }
 
 static void test_data_budget_is_a_little_below_the_memory(void **state)
@@ -204,6 +220,7 @@ int main(void)
 		cmocka_unit_test(test_a_core_goes_neither_to_a_file_nor_to_a_handler),
 		cmocka_unit_test(test_memory_is_not_limited_by_address_space),
 		cmocka_unit_test(test_first_data_limit_leaves_room_for_reservations),
+		cmocka_unit_test(test_leaves_to_a_cgroup_what_it_holds),
 		cmocka_unit_test(test_data_budget_is_a_little_below_the_memory),
 		cmocka_unit_test(test_apply_sets_every_row),
 		cmocka_unit_test(test_a_copy_has_every_row_too),

@@ -92,13 +92,15 @@ static void test_command_line_carries_the_settings(void **state)
 	char *text = tell();
 
 	(void)state;
-	assert_non_null(strstr(text, "arg mcp-exec-worker\narg --python\narg tell\n"
-				     "arg --memory-bytes\narg 268435456\n"
-				     "arg --tmp-bytes\narg 67108864\n"
-				     "arg --max-processes\narg 99\n"
-				     "arg --cpus\narg 1\narg --max-cpu-s\narg 300\n"
-				     "arg --warm\narg 1\narg --warm-idle-s\narg 600\n"
-				     "arg --preload\narg \narg --log-level\narg info\nenv "));
+	assert_non_null(strstr(
+		text,
+		"arg mcp-exec-worker\narg --python\narg tell\n"
+		"arg --memory-bytes\narg 268435456\n"
+		"arg --tmp-bytes\narg 67108864\n"
+		"arg --max-processes\narg 99\n"
+		"arg --cpus\narg 1\narg --max-cpu-s\narg 300\n"
+		"arg --warm\narg 1\narg --warm-idle-s\narg 600\n"
+		"arg --preload\narg \narg --cgroup\narg auto\narg --log-level\narg info\nenv "));
 	free(text);
 }
 

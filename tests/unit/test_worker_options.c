@@ -73,6 +73,11 @@ static void test_takes_every_option(void **state)
 	assert_true(options.strict);
 	assert_int_equal(read_text(&options, "--warm 0 --preload numpy,a.b --warm-idle-s 5"), 0);
 	assert_false(options.warm.on);
+	assert_int_equal(options.cgroup, CGROUP_AUTO);
+	assert_int_equal(read_text(&options, "--cgroup required"), 0);
+	assert_int_equal(options.cgroup, CGROUP_REQUIRED);
+	assert_int_equal(read_text(&options, "--cgroup sometimes"), -EINVAL);
+	assert_int_equal(read_text(&options, "--warm 0 --preload numpy,a.b --warm-idle-s 5"), 0);
 	assert_int_equal(options.warm.idle_s, 5);
 	assert_int_equal(options.warm.modules.n, WARM_KNOWN + 1);
 	assert_int_equal(options.warm.modules.always, 1 << 0 | 1 << 3);

@@ -22,8 +22,9 @@ const char *enter_modules(const struct enter *enter);
  * 0, a positive errno, that there will be none. Returns 0 or a negative errno. */
 int enter_ready(struct enter *enter, uint32_t loaded, int error);
 
-/* Waits for the next sandbox. Returns 1; 0 when there will be none; or a negative errno. */
-int enter_next(struct enter *enter);
+/* Waits for the next sandbox; hurried says that a program waits for the copy, or may do so. Returns 1; 0 when there will be
+ * none; or a negative errno. */
+int enter_next(struct enter *enter, bool *hurried);
 
 /* Makes a copy of the process in that sandbox: a child of its init, with every wall up. Returns 0 in the copy, in the
  * pristine interpreter 1, or a negative errno when there is none. */
@@ -32,5 +33,11 @@ int enter_fork(struct enter *enter);
 /* In the copy: says that it is ready, waits for the program, and returns when /sandbox/main.py is written, 0, 1 and 2
  * are the run's pipes and every other descriptor is closed. Exits when there will be no program. */
 void enter_wait(struct enter *enter);
+
+/* In a process that exits with this status, when all its exit functions have run: the copy itself tells the worker so, by
+ * a system call that its filter refuses (report.h), and is killed while it waits for the answer, which takes the end of
+ * its memory off the caller's time. Returns when it is another process, when the program has left any, or when refusals
+ * are not noted: it is to exit as ever. */
+void enter_leave(struct enter *enter, int status);
 
 #endif

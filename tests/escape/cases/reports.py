@@ -37,13 +37,13 @@ names = {v.split(b"=")[0].decode() for v in open("/proc/self/environ", "rb").rea
 try: print(sorted(names - set(os.environ)), open("/proc/1/environ", "rb").read(9), "OPEN")
 except OSError: print(sorted(names - set(os.environ)), "no")
 """, "[] no\n", needs="proc"),
-    ends("report.killed-says-why", "a kill for memory says memory", "memory_watch",
+    ends("report.killed-says-why", "a kill for memory says memory", "memory_limit",
          "import mmap\nm = mmap.mmap(-1, 512 << 20)\nfor i in range(0, 512 << 20, 4096): m[i] = 1\nprint('OPEN')",
          limit="memory", signal="SIGKILL", timed_out=False, stdout=""),
 ]
 
 
-@host("report.twenty-in-a-row", "twenty runs of 50 MB in a row are fine", "memory_watch")
+@host("report.twenty-in-a-row", "twenty runs of 50 MB in a row are fine", "memory_limit")
 def twenty_in_a_row(target):
     equal([target.exec("x = bytearray(50 << 20); print(len(x))")["stdout"] for _ in range(20)], ["52428800\n"] * 20)
 
@@ -132,8 +132,10 @@ def limits_are_told(target):
     meta = target.call("pass")["_meta"].get("io.github.mcp-exec/run")
     if not isinstance(meta, dict):
         raise Broken("no _meta")
-    for wall in ("memory_watch", "rlimits"):
+    for wall in ("memory_limit", "rlimits"):
         check(wall in meta["layers"], "not told: " + wall, meta)
+    ways = {"memory": "polling", "processes": "rlimit", "cpus": "affinity"}
+    check(all(meta["limited_by"][limit] in ("cgroup", ways[limit]) for limit in ways), "not told", meta)
 
 
 @host("report.many-runs-then-look", "forty runs of all kinds leave the processes as they were", "supervisor",

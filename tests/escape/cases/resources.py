@@ -9,7 +9,7 @@ from _case import attempts, ends, host, prints
 from _target import structured
 from mcp import PATIENCE, check, equal, within
 
-MEMORY, FILES, COUNT = "memory_watch", "workspace", "rlimits"
+MEMORY, FILES, COUNT = "memory_limit", "workspace", "rlimits"
 KILLED = dict(exit_code=-1, signal="SIGKILL")
 SMALL = {"MCP_EXEC_TMP_BYTES": str(8 << 20), "MCP_EXEC_MEMORY_BYTES": str(96 << 20), "MCP_EXEC_MAX_PROCESSES": "16",
          "MCP_EXEC_MAX_CPU_S": "1"}
@@ -292,7 +292,7 @@ def two_shares_of_memory(target):
         equal([structured(s.answer(c)["result"])["stdout"] for s, c in calls], ["ok\n"] * 2)
 
 
-@host("res.settings-are-obeyed", "limits follow their settings", ("rlimits", "memory_watch", "workspace"),
+@host("res.settings-are-obeyed", "limits follow their settings", ("rlimits", "memory_limit", "workspace"),
       "environment")
 def settings_are_obeyed(target):
     result = target.exec("import os, resource, time\nv = os.statvfs('/tmp'); n = 0\ntry:\n    while n < 64:\n"
