@@ -58,8 +58,8 @@ class Root:
         return out
 
     def apt(self, *arguments):
-        options = ["-o" + option for option in ("Acquire::Languages=none", "APT::Sandbox::User=root", "Dpkg::Use-Pty=0")]
-        return self.must("apt-get", "-q", "-y", "--no-install-recommends", *options, *arguments, limit_s=80)
+        options = "-q -y --no-install-recommends -oAcquire::Languages=none -oAPT::Sandbox::User=root -oDpkg::Use-Pty=0"
+        return self.must("apt-get", *options.split(), *arguments, limit_s=80)
 
     def read(self, path):
         """The text of a file, or None when there is none."""
