@@ -68,7 +68,7 @@ define newline
 endef
 space := $(empty) $(empty)
 PROBED := $(BUILD)/flags-$(subst /,_,$(subst $(space),_,$(CC))).mk
-NEEDS_NO_COMPILER := clean help test demo bench bench-record dist format format-check uninstall test-container test-vm roots test-pythons
+NEEDS_NO_COMPILER := clean help test demo bench bench-record dist deb format format-check uninstall test-container test-vm roots test-pythons
 ifneq ($(filter-out $(NEEDS_NO_COMPILER),$(or $(MAKECMDGOALS),all)),)
 include $(PROBED)
 endif
@@ -175,7 +175,7 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/command
 
 archived = $(call objects,$(filter-out %/main.c,$(filter $(1)/%,$(SOURCES))))
 define archive_rule
-$(BUILD)/lib$(1).a: $(call archived,$(1)) $(if $(filter worker,$(1)),$(BUILD)/obj/worker/gate/plan.o $(GATE_IMAGE)) $(BUILD)/sources
+$(BUILD)/lib$(1).a: $(call archived,$(1)) $(if $(filter worker,$(1)),$(addprefix $(BUILD)/obj/worker/gate/,plan.o pages.o) $(GATE_IMAGE)) $(BUILD)/sources
 	$$(call say,AR,$$@)
 	@rm -f $$@
 	$(Q)ar rcsD $$@ $$(filter %.o,$$^)
@@ -363,28 +363,74 @@ compile_commands.json: Makefile $(SOURCES) $(HEADERS)
 
 # --- installation ---------------------------------------------------------------------------------
 
-MANUALS := $(wildcard packaging/man/*.[178])
-manual_path = $(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(1)))/$(notdir $(1))
+# What is installed, as MODE:FILE:PLACE below PREFIX. Units go to UNITDIR; empty: none does, as for a package whose tools
+# look after that.
+UNITDIR ?= $(PREFIX)/lib/systemd/system
+ZSHDIR  ?= $(PREFIX)/share/zsh/site-functions
+UNITS   := $(wildcard packaging/systemd/*.service packaging/systemd/*.socket)
+PAPERS  := README.md ARCHITECTURE.md SECURITY.md CHANGELOG.md LICENSE
+EXAMPLES := $(wildcard packaging/nginx/* packaging/caddy/* packaging/clients/* packaging/kubernetes/* packaging/podman/*)
+COMPLETIONS := packaging/completions
+INSTALLED = \
+	0755:$(SERVER):$(PREFIX)/bin/mcp-exec \
+	0755:$(WORKER):$(PREFIX)/libexec/mcp-exec/mcp-exec-worker \
+	0644:packaging/apparmor/mcp-exec:$(PREFIX)/share/mcp-exec/apparmor/mcp-exec \
+	0644:packaging/mcp-exec.default:$(PREFIX)/share/mcp-exec/mcp-exec.default \
+	0644:$(COMPLETIONS)/mcp-exec.bash:$(PREFIX)/share/bash-completion/completions/mcp-exec \
+	0644:$(COMPLETIONS)/mcp-exec.zsh:$(ZSHDIR)/_mcp-exec \
+	0644:$(COMPLETIONS)/mcp-exec.fish:$(PREFIX)/share/fish/vendor_completions.d/mcp-exec.fish \
+	$(foreach m,$(wildcard packaging/man/*.[178]),0644:$(m):$(PREFIX)/share/man/man$(subst .,,$(suffix $(m)))/$(notdir $(m))) \
+	$(foreach f,$(PAPERS),0644:$(f):$(PREFIX)/share/doc/mcp-exec/$(f)) \
+	$(foreach f,$(EXAMPLES),0644:$(f):$(PREFIX)/share/doc/mcp-exec/examples/$(f:packaging/%=%)) \
+	$(if $(UNITDIR),$(foreach f,$(UNITS),0644:$(f):$(UNITDIR)/$(notdir $(f))))
 
-.PHONY: install uninstall dist clean help
+# These name the programs by the paths of a package.
+NAMING = $(PREFIX)/share/mcp-exec/apparmor/mcp-exec $(if $(UNITDIR),$(UNITS:packaging/systemd/%=$(UNITDIR)/%))
+parts = $(subst :, ,$(1))
+OWN_FOLDERS := libexec/mcp-exec share/mcp-exec/apparmor share/mcp-exec share/doc/mcp-exec/examples/nginx \
+	share/doc/mcp-exec/examples/caddy share/doc/mcp-exec/examples/clients share/doc/mcp-exec/examples/kubernetes \
+	share/doc/mcp-exec/examples/podman share/doc/mcp-exec/examples share/doc/mcp-exec
+
+.PHONY: install uninstall dist deb clean help
 install: $(SERVER) $(WORKER)
-	install -D -m 0755 $(SERVER) $(DESTDIR)$(PREFIX)/bin/mcp-exec
-	install -D -m 0755 $(WORKER) $(DESTDIR)$(PREFIX)/libexec/mcp-exec/mcp-exec-worker
-	$(foreach m,$(MANUALS),install -D -m 0644 $(m) $(call manual_path,$(m))$(newline)	)
+	$(foreach f,$(INSTALLED),install -D -m $(word 1,$(call parts,$(f))) $(word 2,$(call parts,$(f))) \
+		$(DESTDIR)$(word 3,$(call parts,$(f)))$(newline)	)
+	sed -i 's,/usr/bin/mcp-exec,$(PREFIX)/bin/mcp-exec,g; s,/usr/libexec/,$(PREFIX)/libexec/,g' $(NAMING:%=$(DESTDIR)%)
 
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/mcp-exec $(DESTDIR)$(PREFIX)/libexec/mcp-exec/mcp-exec-worker \
-		$(foreach m,$(MANUALS),$(call manual_path,$(m)))
-	-rmdir $(DESTDIR)$(PREFIX)/libexec/mcp-exec
+	rm -f $(foreach f,$(INSTALLED),$(DESTDIR)$(word 3,$(call parts,$(f))))
+	cd $(DESTDIR)$(PREFIX) && rmdir $(OWN_FOLDERS) 2>/dev/null || :
 
-# The same commit gives the same bytes: sorted names, the commit's time, no owner.
+# The same commit gives the same bytes: sorted names, the commit's time, no owner. Where there is no git, as in an unpacked
+# archive, every file counts that a build does not make, and the time is that of a file.
 GIT := git -c safe.directory='*'
+ARCHIVE = $(BUILD)/mcp-exec-$(VERSION).tar.xz
+ifneq ($(wildcard .git),)
+DIST_FILES = $(GIT) ls-files -z
+DIST_TIME = $(GIT) log -1 --format=%ct
+else
+DIST_FILES = find . \( -path './build*' -o -path ./debian -o -name node_modules -o -name __pycache__ \) -prune -o \
+	\( -type f -o -type l \) ! -path ./compile_commands.json -printf '%P\0'
+DIST_TIME = stat -c %Y common/version.h
+endif
 dist:
 	@mkdir -p $(BUILD)
-	@$(GIT) ls-files -z | LC_ALL=C sort -z | tar --null --no-recursion -T - --transform 's,^,mcp-exec-$(VERSION)/,S' \
-		--mtime=@$${SOURCE_DATE_EPOCH:-$$($(GIT) log -1 --format=%ct)} --owner=0 --group=0 --numeric-owner \
-		--mode=u+rw,go+r,go-w --format=gnu -c | xz -6 -T1 >$(BUILD)/mcp-exec-$(VERSION).tar.xz
-	@echo $(BUILD)/mcp-exec-$(VERSION).tar.xz
+	@$(DIST_FILES) | LC_ALL=C sort -z | tar --null --no-recursion -T - --transform 's,^,mcp-exec-$(VERSION)/,S' \
+		--mtime=@$${SOURCE_DATE_EPOCH:-$$($(DIST_TIME))} --owner=0 --group=0 --numeric-owner \
+		--mode=u+rw,go=u,go-w --format=gnu -c | xz -6 -T1 >$(ARCHIVE)
+	@echo $(ARCHIVE)
+
+# Debian's tools want debian/ at the top of the tree, so they get a tree of their own: the archive's. The environment is
+# theirs, too, but for the number of processors.
+DEB := $(BUILD)/deb
+DEB_TREE := $(DEB)/mcp-exec-$(VERSION)
+deb: dist
+	@packaging/deps.sh deb
+	@rm -rf $(DEB) && mkdir -p $(DEB) && tar -xJf $(ARCHIVE) -C $(DEB) && cp -r $(DEB_TREE)/packaging/debian $(DEB_TREE)/debian
+	@cd $(DEB_TREE) && env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u BUILD dpkg-buildpackage -us -uc -b >../build.log 2>&1 || \
+		{ tail -n 40 ../build.log >&2; exit 1; }
+	@rm -rf $(DEB_TREE)
+	@ls $(DEB)/*.deb
 
 clean:
 	rm -rf build build-san $(BUILD) compile_commands.json
@@ -402,6 +448,7 @@ help:
 	@echo 'make leave-out        leaves out one step of the sandbox after the other; which test notices?'
 	@echo 'make install          into PREFIX=/usr/local, below DESTDIR when it is given; make uninstall'
 	@echo 'make dist             a source archive that is the same for the same commit'
+	@echo 'make deb              a Debian package, in build/deb/'
 	@echo 'make format           clang-format over the sources; format-check only looks'
 	@echo 'make tidy cppcheck analyze            static analysers'
 	@echo 'make compile_commands.json clean help'

@@ -16,6 +16,7 @@
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -39,7 +40,16 @@ static const char *const LEVEL_NAMES[] = {
 	[LOG_DEBUG] = "debug",
 };
 
+/* As syslog(3) numbers them, in the form of sd-daemon(3). */
+static const char *const PREFIXES[] = {
+	[LOG_ERROR] = "<3>",
+	[LOG_WARN] = "<4>",
+	[LOG_INFO] = "<6>",
+	[LOG_DEBUG] = "<7>",
+};
+
 static enum log_level log_level = LOG_INFO;
+static bool log_in_journal;
 static bool log_silent;
 static int log_fd = STDERR_FILENO;
 static uint64_t log_dropped;
@@ -57,6 +67,23 @@ void log_silence(void)
 bool log_enabled(enum log_level level)
 {
 	return !log_silent && level <= log_level;
+}
+
+void log_find_journal(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	struct stat status;
+	char ours[48];
+
+	if (stream == NULL || fstat(STDERR_FILENO, &status) < 0)
+		return;
+	snprintf(ours, sizeof(ours), "%ju:%ju", (uintmax_t)status.st_dev, (uintmax_t)status.st_ino);
+	log_in_journal = strcmp(stream, ours) == 0;
+}
+
+const char *log_prefix(enum log_level level)
+{
+	return log_in_journal ? PREFIXES[level] : "";
 }
 
 void log_open(void)
@@ -185,8 +212,8 @@ static void line_begin(struct line *line, enum log_level level, const char *even
 	clock_gettime(CLOCK_REALTIME, &now);
 	gmtime_r(&now.tv_sec, &utc);
 	strftime(ts, sizeof(ts), "%Y-%m-%dT%H:%M:%S", &utc);
-	line_printf(line, "ts=%s.%03dZ level=%s event=%s", ts, (int)(now.tv_nsec / 1000000),
-		    log_level_name(level), event);
+	line_printf(line, "%sts=%s.%03dZ level=%s event=%s", log_prefix(level), ts,
+		    (int)(now.tv_nsec / 1000000), log_level_name(level), event);
 }
 
 /* Where log_open could do nothing, poll(2) says whether a write would wait. It is not asked otherwise: it sees no room

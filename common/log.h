@@ -54,6 +54,13 @@ bool log_enabled(enum log_level level);
 /* From now on nothing is written at all. */
 void log_silence(void);
 
+/* Looks whether stderr is the stream to the journal that JOURNAL_STREAM names (systemd.exec(5)). From then on each line
+ * has its priority in front, as in "<4>", which the journal takes off (SyslogLevelPrefix=). */
+void log_find_journal(void);
+
+/* What a line on stderr that is no event begins with: its priority, or nothing where there is no journal. */
+const char *log_prefix(enum log_level level);
+
 /* Opens a pipe or terminal on stderr anew, non-blocking, for the log alone: while whoever owns it may still be us.
  * Where that is impossible the log stays on descriptor 2. */
 void log_open(void);

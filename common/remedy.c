@@ -113,6 +113,12 @@ static bool filtered_on_host(const struct remedy_facts *facts)
 	return !facts->container && facts->filtered;
 }
 
+/* As in a systemd unit with ProcSubset=pid, where /proc has no settings. */
+static bool blind_and_filtered(const struct remedy_facts *facts)
+{
+	return facts->max_user_namespaces < 0 && filtered_on_host(facts);
+}
+
 struct row {
 	uint64_t stages;
 	int errors[ROW_ERRORS];				 /* none: any */
@@ -181,13 +187,30 @@ static const struct row ROWS[] = {
 	 NULL,
 	 "The worker needs a netlink socket for it: a systemd unit with "
 	 "RestrictAddressFamilies= must list AF_NETLINK, AF_INET and AF_UNIX."},
-	{ANYWHERE,
+	/* ENOSYS is what our own units have a filter say. */
+	{AT(WATCH),
+	 {ENOENT, EPERM},
+	 NULL,
+	 "/proc must be the one of the server's own pid namespace (unshare --mount-proc), it must "
+	 "not hide processes (hidepid=, and ProtectProc= in a systemd unit), and the kernel needs "
+	 "CONFIG_PROC_CHILDREN and CONFIG_PROC_PAGE_MONITOR."},
+	{AT(USER_NAMESPACE) | AT(ID_MAP),
 	 {EPERM},
+	 blind_and_filtered,
+	 "What forbids it cannot be seen from here: `mcp-exec check` as an ordinary user in a "
+	 "shell "
+	 "tells. When all is well there, it is the systemd unit: RestrictNamespaces= must allow "
+	 "all "
+	 "namespaces, and SystemCallFilter= the call."},
+	{ANYWHERE,
+	 {EPERM, ENOSYS},
 	 filtered_on_host,
 	 "A seccomp filter is already on this process and may be what refuses it: in a "
 	 "systemd unit allow the call in SystemCallFilter= and all namespaces in "
 	 "RestrictNamespaces=; "
-	 "from a Snap or Flatpak program start mcp-exec outside of it."},
+	 "from a Snap or Flatpak program start mcp-exec outside of it. Where `mcp-exec check` "
+	 "fails "
+	 "in a shell, too, do what that says."},
 	{AT(USER_NAMESPACE),
 	 {EPERM},
 	 NULL,
@@ -241,16 +264,16 @@ static const struct row ROWS[] = {
 	 NULL,
 	 "The limit on the size of files is too low: raise ulimit -f for this user, or LimitFSIZE= "
 	 "of the systemd unit."},
+	{AT(LIMITS),
+	 {ENOMEM},
+	 NULL,
+	 "A limit on memory is too low: raise ulimit -v, -d and -s for this user, or LimitAS=, "
+	 "LimitDATA= and LimitSTACK= of the systemd unit."},
 	{ANYWHERE,
 	 {ENOMEM},
 	 NULL,
 	 "Memory is out: give the machine, the container or the systemd unit more, or run fewer "
 	 "instances of mcp-exec."},
-	{AT(WATCH),
-	 {ENOENT},
-	 NULL,
-	 "/proc must be the one of the server's own pid namespace (unshare --mount-proc), and the "
-	 "kernel needs CONFIG_PROC_CHILDREN and CONFIG_PROC_PAGE_MONITOR."},
 	{AT(WORKER),
 	 {0},
 	 NULL,

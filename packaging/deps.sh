@@ -1,20 +1,21 @@
 #!/bin/sh
 # deps.sh - installs the Debian or Ubuntu packages that mcp-exec needs, and only those that are missing.
 #
-# usage: deps.sh build|bench|test|print
-#   build  what compiles it and runs it     bench  that, and what `make bench` uses     test  what the tests use as well
-#   print  lists all, installs nothing
+# usage: deps.sh build|deb|bench|test|print
+#   build  what compiles it and runs it     deb  that, and what makes a package of it     bench  what `make bench` uses
+#   test   all of these, and what the tests use     print  lists all, installs nothing
 # shellcheck disable=SC2086 # Lists of packages are meant to fall apart.
 set -eu
 
 build="gcc make pkg-config libc6-dev libevent-dev libcjson-dev libseccomp-dev libcap-dev libnl-3-dev libnl-route-3-dev
 	python3"
 libraries="libevent_core libcjson libseccomp libcap libnl-3.0 libnl-route-3.0"
+deb="build-essential debhelper xz-utils"
 # python3-munkres keeps matplotlib's fonttools from asking for scipy, which brings a compiler.
 bench="bubblewrap util-linux wrk python3-munkres python3-numpy python3-pandas python3-matplotlib"
 # libblas3 is the reference BLAS; tests use it and OpenBLAS, whichever is the system's choice. mmdebstrap makes roots of
-# other releases.
-test="binutils clang libcmocka-dev cppcheck clang-tidy clang-format git xz-utils mandoc mmdebstrap nginx
+# other releases. The shells are those that completions are for.
+test="zsh fish lintian binutils clang libcmocka-dev cppcheck clang-tidy clang-format git mandoc mmdebstrap nginx systemd
 	libopenblas0-pthread libblas3 liblapack3
 	python3-yaml python3-jinja2 python3-pil python3-prometheus-client"
 
@@ -75,24 +76,26 @@ install()
 }
 
 case "${1:-}" in
-build | bench | test | print) ;;
+build | deb | bench | test | print) ;;
 *)
-	echo "usage: $0 build|bench|test|print" >&2
+	echo "usage: $0 build|deb|bench|test|print" >&2
 	exit 64
 	;;
 esac
 if ! command -v dpkg-query >/dev/null; then
-	[ "$1" != print ] || { echo build: $build; echo bench: $bench; echo test: $test; exit 0; }
+	[ "$1" != print ] || { echo build: $build; echo deb: $deb; echo bench: $bench; echo test: $test; exit 0; }
 	# Another distribution: its names are not known here, but whether the libraries are there can be asked.
 	pkg-config --exists $libraries 2>/dev/null && exit 0
 	refuse 'This is neither Debian nor Ubuntu; please install what corresponds to these.' " $build"
 fi
 case "$1" in
 build) install "$build" ;;
+deb) install "$build $deb" ;;
 bench) install "$build $bench" ;;
-test) install "$build $bench $test $(test_extra)" ;;
+test) install "$build $deb $bench $test $(test_extra)" ;;
 print)
 	echo build: $build
+	echo deb: $deb
 	echo bench: $bench
 	extra=$(test_extra)
 	echo test: $test $extra

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 static inline bool ascii_is_digit(char c)
@@ -60,6 +61,16 @@ static inline size_t ascii_plain_len(const char *text, size_t len)
 	while (n < len && ascii_is_plain(text[n]))
 		n++;
 	return n;
+}
+
+/* The number of a text that is digits alone, at most 18; UINT64_MAX for any other, and for NULL. */
+static inline uint64_t ascii_number(const char *text)
+{
+	size_t len = text != NULL ? strlen(text) : 0;
+
+	if (len == 0 || len > 18 || strspn(text, "0123456789") != len)
+		return UINT64_MAX;
+	return strtoull(text, NULL, 10);
 }
 
 #endif

@@ -28,7 +28,7 @@ static __attribute__((format(printf, 1, 2))) void say(const char *format, ...)
 {
 	va_list args;
 
-	fputs("mcp-exec: ", stderr);
+	fprintf(stderr, "%smcp-exec: ", log_prefix(LOG_ERROR));
 	va_start(args, format);
 	vfprintf(stderr, format, args);
 	va_end(args);

@@ -1,8 +1,8 @@
 /* http - theory of operation
  *
  * connections gives one exchange after the other, each let in already; by its path it goes to a transport, or is
- * answered here. The tick tells progress, ends idle sessions, and watches the two ways in which serving ends by itself:
- * no first sandbox, and a drain that is over.
+ * answered here. The tick tells progress and the service manager, ends idle sessions, and watches the two ways in which
+ * serving ends by itself: no first sandbox, and a drain that is over.
  */
 #include "supervisor/http.h"
 
@@ -165,6 +165,28 @@ static void on_exchange(struct exchange *exchange, void *ctx)
 
 /*** Beginning and end ***/
 
+static enum manager_state state_of(const struct http *http)
+{
+	if (http->exit_code == EXIT_NO_SANDBOX)
+		return MANAGER_HAS_NO_SANDBOX;
+	if (http->draining || http->leaving)
+		return MANAGER_ENDS;
+	if (!http->started)
+		return MANAGER_STARTS;
+	return dispatch_trouble(http->mcp.dispatch) ? MANAGER_HAS_NO_SANDBOX : MANAGER_SERVES;
+}
+
+static void tell_manager(const struct http *http)
+{
+	const struct manager_news news = {
+		.state = state_of(http),
+		.running = dispatch_is_running(http->mcp.dispatch),
+		.waiting = dispatch_queue_length(http->mcp.dispatch),
+	};
+
+	manager_tell(http->spec->manager, &news);
+}
+
 static void set_tick(struct http *http, suseconds_t ms)
 {
 	const struct timeval tick = {.tv_usec = ms * 1000};
@@ -200,6 +222,7 @@ static void on_signal(evutil_socket_t number, short what, void *ctx)
 		on_term(http);
 	else
 		http->leaving = true;
+	tell_manager(http);
 }
 
 /* A server that can run nothing is better not there: whoever started it reads stderr, as nobody behind a socket does. */
@@ -216,7 +239,8 @@ static void look_for_sandbox(struct http *http)
 	if (!trouble)
 		return;
 	exec_tool_failure(&text, http->spec->config, trouble);
-	fprintf(stderr, "mcp-exec: %.*s\n", (int)text.len, text.error ? "" : text.data);
+	fprintf(stderr, "%smcp-exec: %.*s\n", log_prefix(LOG_ERROR), (int)text.len,
+		text.error ? "" : text.data);
 	http->exit_code = EXIT_NO_SANDBOX;
 	http->leaving = true;
 }
@@ -256,6 +280,7 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 		streamable_tick(http->streamable);
 	if (http->draining)
 		look_for_end(http);
+	tell_manager(http);
 }
 
 static int open_transport(struct http *http)
@@ -311,6 +336,8 @@ static int http_init(struct http *http, const struct http_spec *spec)
 		r = open_transport(http);
 	if (r == 0)
 		r = open_connections(http);
+	if (r == 0)
+		r = manager_watch(spec->manager, http->base);
 	set_tick(http, SHORT_TICK_MS);
 	return r;
 }
@@ -325,6 +352,7 @@ static void http_clear(struct http *http)
 	if (http->tick)
 		event_free(http->tick);
 	loop_unwatch_signals(http->signals);
+	manager_close(http->spec->manager);
 	if (http->base)
 		event_base_free(http->base);
 }

@@ -10,6 +10,7 @@
 #include "supervisor/access.h"
 #include "supervisor/config.h"
 #include "supervisor/listen.h"
+#include "supervisor/manager.h"
 #include "supervisor/spawn.h"
 
 /* What serving takes, all borrowed. */
@@ -18,7 +19,8 @@ struct http_spec {
 	const struct spawn_spec *spawn;
 	struct listeners *listeners; /* closed when drain begins, and at the end */
 	const struct access *access;
-	bool has_token; /* access asks for one: for listen_log */
+	bool has_token;		 /* access asks for one: for listen_log */
+	struct manager *manager; /* may be closed; closed at the end */
 };
 
 /* The paths of a transport that want the token, for struct access_spec. */

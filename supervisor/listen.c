@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "supervisor/ascii.h"
 #include "supervisor/listen_internal.h"
 
 #define FIRST_HANDED_OVER 3 /* SD_LISTEN_FDS_START of sd_listen_fds(3) */
@@ -117,20 +118,10 @@ struct listener *listeners_add(struct listeners *listeners, int fd)
 	return listener;
 }
 
-/* Digits only, as sd_listen_fds(3) writes them; UINT64_MAX for anything else. */
-static uint64_t read_digits(const char *text)
-{
-	size_t len = text != NULL ? strlen(text) : 0;
-
-	if (len == 0 || len > 18 || strspn(text, "0123456789") != len)
-		return UINT64_MAX;
-	return strtoull(text, NULL, 10);
-}
-
 uint64_t listen_handed_over(void)
 {
-	uint64_t pid = read_digits(getenv("LISTEN_PID"));
-	uint64_t count = getenv("LISTEN_FDS") != NULL ? read_digits(getenv("LISTEN_FDS")) : 0;
+	uint64_t pid = ascii_number(getenv("LISTEN_PID"));
+	uint64_t count = getenv("LISTEN_FDS") != NULL ? ascii_number(getenv("LISTEN_FDS")) : 0;
 
 	(void)unsetenv("LISTEN_PID");
 	(void)unsetenv("LISTEN_PIDFDID");
@@ -196,7 +187,7 @@ static int take_handed_over(struct listeners *listeners, const struct config *co
 	}
 	listeners->from_systemd = true;
 	if (config->addr != NULL)
-		log_event(LOG_WARN, "config.addr_unused", LOG_U64("descriptors", count));
+		log_event(LOG_INFO, "config.addr_unused", LOG_U64("descriptors", count));
 	for (int i = 0; i < (int)count && r == 0; i++)
 		r = take_one(listeners, FIRST_HANDED_OVER + i, error, size);
 	return r;
@@ -274,10 +265,10 @@ void listen_log(const struct listeners *listeners, bool has_token)
 	}
 	if (open != NULL)
 		fprintf(stderr,
-			"mcp-exec: Whoever can reach %s may run programs here, for no token is "
+			"%smcp-exec: Whoever can reach %s may run programs here, for no token is "
 			"set: set MCP_EXEC_AUTH_TOKEN, or let MCP_EXEC_ADDR be 127.0.0.1:8080 or "
 			"a unix socket.\n",
-			open->name);
+			log_prefix(LOG_WARN), open->name);
 }
 
 /* Somebody else may have put another socket there meanwhile, and our user may not be allowed to: both are fine. */

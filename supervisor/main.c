@@ -20,11 +20,14 @@
 #include "common/printable.h"
 #include "common/version.h"
 #include "policy/confine.h"
+#include "supervisor/client_config.h"
 #include "supervisor/commands.h"
 #include "supervisor/config.h"
+#include "supervisor/fit.h"
 #include "supervisor/harden.h"
 #include "supervisor/http.h"
 #include "supervisor/listen.h"
+#include "supervisor/manager.h"
 #include "supervisor/options.h"
 #include "supervisor/scope.h"
 #include "supervisor/secret.h"
@@ -33,14 +36,13 @@
 
 #define SENTENCE_BYTES 512
 #define PIPE_BYTES (256 * 1024)
-/* Descriptors for everything but the calls that wait: standard ones, link, loop, the run that ends and the next. */
-#define RESERVED_FILES 32
 
 /* What is opened while we may still be root. */
 struct resources {
 	struct spawn_spec spec;
 	struct listeners listeners;
 	struct access *access; /* NULL: not over HTTP */
+	struct manager manager;
 	int code_fd;
 	int output_fd;
 };
@@ -50,65 +52,19 @@ struct beginning {
 	struct options options;
 	enum secret_state token;
 	uint64_t handed_over; /* descriptors of systemd's */
+	struct manager_wish manager;
 };
 
 static int complain(const char *sentence, int exit_code)
 {
-	fprintf(stderr, "mcp-exec: %s\n", sentence);
+	fprintf(stderr, "%smcp-exec: %s\n", log_prefix(LOG_ERROR), sentence);
 	return exit_code;
 }
 
 static int fail(const char *what, int error)
 {
-	fprintf(stderr, "mcp-exec: %s: %s.\n", what, strerror(-error));
+	fprintf(stderr, "%smcp-exec: %s: %s.\n", log_prefix(LOG_ERROR), what, strerror(-error));
 	return EXIT_INTERNAL;
-}
-
-/* Each call that waits holds two descriptors. A queue that the limit cannot bear would be accepted and then fail, its
- * running call included: so it is made shorter, and what is beyond it is answered "busy". */
-static void fit_queue(struct config *config, rlim_t files, rlim_t limit)
-{
-	rlim_t fits = files / 2;
-
-	if (fits >= config->max_queue)
-		return;
-	config->max_queue = fits > 0 ? (uint32_t)fits : 1;
-	log_event(LOG_WARN, "config.queue_lowered", LOG_U64("max_queue", config->max_queue),
-		  LOG_U64("open_files", limit));
-}
-
-/* One descriptor each; a session without a connection holds none. */
-static void fit_connections(struct config *config, rlim_t files, rlim_t limit)
-{
-	if (files >= config->max_connections)
-		return;
-	config->max_connections = files > 0 ? (uint32_t)files : 1;
-	log_event(LOG_WARN, "config.connections_lowered",
-		  LOG_U64("max_connections", config->max_connections),
-		  LOG_U64("open_files", limit));
-}
-
-/* Neither queue nor connections take more than half, unless the other leaves it. */
-static void fit_files(struct config *config)
-{
-	bool is_stdio = config->transport == TRANSPORT_STDIO;
-	rlim_t reserved = RESERVED_FILES + (is_stdio ? 0 : MAX_LISTENERS);
-	rlim_t connections = is_stdio ? 0 : config->max_connections;
-	struct rlimit limit;
-	rlim_t files;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
-		return;
-	files = limit.rlim_cur > reserved ? limit.rlim_cur - reserved : 0;
-	if (connections > files / 2)
-		connections = files / 2;
-	fit_queue(config, files - connections, limit.rlim_cur);
-	if (!is_stdio)
-		fit_connections(config,
-				files > 2 * (rlim_t)config->max_queue
-					? files - 2 * (rlim_t)config->max_queue
-					: 0,
-				limit.rlim_cur);
 }
 
 static int read_config(struct config *config, struct options *options)
@@ -116,6 +72,8 @@ static int read_config(struct config *config, struct options *options)
 	char sentence[SENTENCE_BYTES] = "";
 	const char *level = options_lookup(options, "MCP_EXEC_LOG_LEVEL");
 
+	if (harden_limits(sentence, sizeof(sentence)) < 0)
+		return complain(sentence, EXIT_INTERNAL);
 	if (config_read(config, options_lookup, options, sentence, sizeof(sentence)) < 0)
 		return complain(sentence, EXIT_BAD_CONFIG);
 	/* stderr belongs to the program, unless somebody asked to see more: what ends a run is told in a sentence. */
@@ -131,7 +89,7 @@ static int read_config(struct config *config, struct options *options)
 		log_event(LOG_WARN, "config.timeout_lowered",
 			  LOG_U64("default_timeout_s", config->default_timeout_s));
 	options_warn_unknown();
-	fit_files(config);
+	fit_config(config);
 	return 0;
 }
 
@@ -139,13 +97,10 @@ static int read_config(struct config *config, struct options *options)
  * /dev/fd/N. A system that cannot do it is told so by the worker. */
 static void close_others(const struct resources *resources)
 {
-	int keep[7 + MAX_LISTENERS] = {STDIN_FILENO,
-				       STDOUT_FILENO,
-				       STDERR_FILENO,
-				       log_descriptor(),
-				       resources->code_fd,
-				       resources->output_fd,
-				       resources->spec.worker_fd};
+	int keep[8 + MAX_LISTENERS] = {STDIN_FILENO,	      STDOUT_FILENO,
+				       STDERR_FILENO,	      log_descriptor(),
+				       resources->manager.fd, resources->code_fd,
+				       resources->output_fd,  resources->spec.worker_fd};
 	size_t n = sizeof(keep) / sizeof(keep[0]) - MAX_LISTENERS;
 
 	for (size_t i = 0; i < resources->listeners.count; i++)
@@ -167,7 +122,7 @@ static int refuse_file(const char *file, int error)
 {
 	char shown[256];
 
-	fprintf(stderr, "mcp-exec: %s cannot be opened: %s.\n",
+	fprintf(stderr, "%smcp-exec: %s cannot be opened: %s.\n", log_prefix(LOG_ERROR),
 		printable_copy(shown, sizeof(shown), file, strlen(file)), strerror(-error));
 	return EXIT_NO_INPUT;
 }
@@ -197,6 +152,15 @@ static bool serves_http(const struct options *options, const struct config *conf
 	return options->command == OPTIONS_SERVE && config->transport != TRANSPORT_STDIO;
 }
 
+/* A manager that cannot be told ends us when it has waited for long enough, and the log says why. */
+static void reach_manager(struct resources *resources, const struct beginning *begin)
+{
+	int r = manager_open(&resources->manager, &begin->manager);
+
+	if (r < 0)
+		log_event(LOG_WARN, "manager.unreachable", LOG_ERRNO("errno", r));
+}
+
 /* The token and the sockets. */
 static int open_doors(struct resources *resources, const struct beginning *begin,
 		      const struct config *config)
@@ -208,6 +172,7 @@ static int open_doors(struct resources *resources, const struct beginning *begin
 
 	if (secret_settle(begin->token, config->auth_token_file, sentence, sizeof(sentence)) < 0)
 		return complain(sentence, EXIT_BAD_CONFIG);
+	reach_manager(resources, begin);
 	access.token_matches = secret_present() ? secret_matches : NULL;
 	access.paths = http_paths(config->transport, &access.n_paths);
 	r = access_new(&access, &resources->access, sentence, sizeof(sentence));
@@ -288,6 +253,7 @@ static int serve(const struct config *config, struct resources *resources)
 					      .spawn = &resources->spec,
 					      .listeners = &resources->listeners,
 					      .access = resources->access,
+					      .manager = &resources->manager,
 					      .has_token = secret_present()});
 }
 
@@ -324,6 +290,7 @@ static int execute(const struct config *config, struct resources *resources,
 	case OPTIONS_PRINT_POLICY:
 		return report(spec, "--print-policy", NULL);
 	case OPTIONS_SERVE:
+	case OPTIONS_CLIENT_CONFIG:
 	case OPTIONS_VERSION:
 	case OPTIONS_HELP:
 		break;
@@ -341,7 +308,8 @@ static bool wants_scope(const struct options *options, const struct config *conf
 
 static int start(struct beginning *begin)
 {
-	struct resources resources = {.spec = {.worker_fd = -1}, .code_fd = -1, .output_fd = -1};
+	struct resources resources = {
+		.spec = {.worker_fd = -1}, .manager = {.fd = -1}, .code_fd = -1, .output_fd = -1};
 	struct config config;
 	int r = read_config(&config, &begin->options);
 
@@ -355,6 +323,7 @@ static int start(struct beginning *begin)
 		r = execute(&config, &resources, &begin->options);
 	secret_forget();
 	access_free(resources.access);
+	manager_close(&resources.manager);
 	listen_close(&resources.listeners);
 	cleanup_fd(&resources.code_fd);
 	cleanup_fd(&resources.output_fd);
@@ -365,7 +334,20 @@ static int start(struct beginning *begin)
 /* Text for a person is only whole when it has reached its file. */
 static int finish_text(void)
 {
-	return fflush(stdout) == 0 ? 0 : EXIT_INTERNAL;
+	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : EXIT_INTERNAL;
+}
+
+/* Only flags go into a client's settings; what is in our environment now need not be in the client's. */
+static int configure_client(struct options *options)
+{
+	char sentence[SENTENCE_BYTES] = "";
+	struct config config;
+	int r;
+
+	if (config_read(&config, options_flag, options, sentence, sizeof(sentence)) < 0)
+		return complain(sentence, EXIT_BAD_CONFIG);
+	r = client_config_write(stdout, stderr, options, sentence, sizeof(sentence));
+	return r < 0 ? complain(sentence, EXIT_USAGE_ERROR) : finish_text();
 }
 
 /* libevent's own words are for its developers; what fails is told by whoever called it. */
@@ -378,19 +360,23 @@ static void drop_message(int severity, const char *message)
 static void die_of_libevent(int error)
 {
 	(void)error;
-	fputs("mcp-exec: The event loop cannot be had; raise the limit on open files (ulimit -n) "
-	      "or on "
-	      "processes (ulimit -u).\n",
-	      stderr);
+	fprintf(stderr,
+		"%smcp-exec: The event loop cannot be had; raise the limit on open files (ulimit "
+		"-n) or on "
+		"processes (ulimit -u).\n",
+		log_prefix(LOG_ERROR));
 	_exit(EXIT_INTERNAL);
 }
 
 int main(int argc, char **argv)
 {
 	char sentence[SENTENCE_BYTES] = "";
-	struct beginning begin = {.token = secret_take(), .handed_over = listen_handed_over()};
+	struct beginning begin = {.token = secret_take(),
+				  .handed_over = listen_handed_over(),
+				  .manager = manager_take()};
 	int r = fds_fill_standard();
 
+	log_find_journal();
 	if (r == 0)
 		r = harden_early();
 	if (r < 0)
@@ -408,5 +394,7 @@ int main(int argc, char **argv)
 		puts(MCP_EXEC_NAME " " MCP_EXEC_VERSION);
 		return finish_text();
 	}
+	if (begin.options.command == OPTIONS_CLIENT_CONFIG)
+		return configure_client(&begin.options);
 	return start(&begin);
 }

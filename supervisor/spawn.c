@@ -35,7 +35,7 @@
 #define MAX_NUMBERS 7
 
 /* What an interpreter is found by, and nothing else: no token, no setting, no loader variable. PYTHONPATH is passed so
- * that the worker can say that it is left out of the sandbox. */
+ * that the worker can say that it is left out of the sandbox, JOURNAL_STREAM because its log goes where ours goes. */
 static const char *const passed[] = {
 	"PATH",		  "HOME",
 	"USER",		  "LOGNAME",
@@ -47,6 +47,7 @@ static const char *const passed[] = {
 	"VIRTUAL_ENV",	  "CONDA_PREFIX",
 	"XDG_DATA_HOME",  "XDG_CONFIG_HOME",
 	"XDG_CACHE_HOME", "PYTHONPATH",
+	"JOURNAL_STREAM",
 #if defined(__SANITIZE_ADDRESS__)
 	"ASAN_OPTIONS",	  "UBSAN_OPTIONS",
 	"LSAN_OPTIONS",
@@ -68,17 +69,26 @@ struct launch {
 	pid_t parent;
 };
 
-/* Finds the worker beside our own binary. The path is used once and never kept. */
-static int worker_path(char *path, size_t size)
+int spawn_own_path(char *path, size_t size)
 {
-	ssize_t len = readlink("/proc/self/exe", path, size - 1);
-	char *slash;
+	ssize_t len = readlink("/proc/self/exe", path, size);
 
 	if (len < 0)
 		return -errno;
-	path[len] = '\0';
-	if ((size_t)len >= size - sizeof(WORKER_PATH))
+	if ((size_t)len >= size)
 		return -ENAMETOOLONG;
+	path[len] = '\0';
+	return 0;
+}
+
+/* Finds the worker beside our own binary. The path is used once and never kept. */
+static int worker_path(char *path, size_t size)
+{
+	int r = spawn_own_path(path, size - sizeof(WORKER_PATH));
+	char *slash;
+
+	if (r < 0)
+		return r;
 	slash = strrchr(path, '/');
 	if (slash == NULL)
 		return -ENOENT;

@@ -354,14 +354,26 @@ uint64_t processes_shared_mappings(struct processes *processes, uint64_t budget_
 	return shared.bytes;
 }
 
+static int try_to_read(const char *path)
+{
+	char text[CHILDREN_BYTES];
+	ssize_t n = read_text(path, text, sizeof(text));
+
+	return n < 0 ? (int)n : 0;
+}
+
 int processes_check(void)
 {
-	char path[64], text[CHILDREN_BYTES];
-	ssize_t n;
+	char path[64];
+	int r;
 
 	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
-	if ((n = read_text(path, text, sizeof(text))) < 0)
-		return (int)n;
-	n = read_text("/proc/self/smaps_rollup", text, sizeof(text));
-	return n < 0 ? (int)n : 0;
+	if ((r = try_to_read(path)) < 0)
+		return r;
+	/* Our parent is no more dumpable than the first process of a sandbox: hidepid= of proc(5) hides both from us. It is 0
+	 * when it is outside of our pid namespace. */
+	snprintf(path, sizeof(path), "/proc/%d/status", getppid());
+	if (getppid() > 0 && (r = try_to_read(path)) < 0)
+		return r;
+	return try_to_read("/proc/self/smaps_rollup");
 }

@@ -129,6 +129,42 @@ def readme_begins_with_the_test_command(tree):
         yield "the first code block of README.md has no line `make test`"
 
 
+DEFAULTS = "packaging/mcp-exec.default"
+
+
+@rule(dict(EXAMPLE, **{DEFAULTS: "# calls that wait\n#MCP_EXEC_MAX_QUEUE=65\n\nMCP_EXEC_PYTHON=python3\n"}),
+      make=lambda folder: None, objections=4)
+def settings_file_is_that_of_help(tree):
+    """Comments and values are those of --help, and none is in force."""
+    text = tree.text(DEFAULTS)
+    for line in text.splitlines():
+        if line and line[0] != "#":
+            yield "%s sets something: %s" % (DEFAULTS, line)
+    wanted = re.findall(r"^ +--\S+ +(MCP_EXEC_[A-Z_]+) +(.*?)(?: \(([^()]*)\))?$", tree.help_text(), re.M)
+    wanted = ["# %s\n#%s=%s" % (about, variable, default) for variable, about, default in wanted]
+    found = [block.strip() for block in text.split("\n\n")]
+    for block in wanted:
+        if block not in found:
+            yield "%s has not: %r" % (DEFAULTS, block)
+    for block in re.findall(r"^#.*\n#MCP_EXEC.*$", text, re.M):
+        if block not in wanted:
+            yield "%s has what --help does not say: %r" % (DEFAULTS, block)
+
+
+VERSIONS = {"common/version.h": '#define MCP_EXEC_VERSION "1.2.3"\n', "CHANGELOG.md": "## [Unreleased]\n\n## [1.2.2]\n",
+            "packaging/debian/changelog": "mcp-exec (1.2.30-1) unstable; urgency=medium\n"}
+
+
+@rule(VERSIONS, make=lambda folder: None, objections=2)
+def changelogs_begin_with_the_version(tree):
+    version = re.search(r'MCP_EXEC_VERSION "(.*)"', tree.text("common/version.h")).group(1)
+    for path, pattern in (("CHANGELOG.md", r"\A.*?^## \[(\d.*?)\]"),
+                          ("packaging/debian/changelog", r"\Amcp-exec \(([^)]*)-[^-)]*\) ")):
+        found = re.search(pattern, tree.text(path), re.S | re.M)
+        if not found or found.group(1) != version:
+            yield "%s begins with %s, not with %s" % (path, found and found.group(1), version)
+
+
 RESULTS = "tests/bench/RESULTS.md"
 SPEED = "How fast it is"
 

@@ -26,7 +26,11 @@ const brief = server.headers?.Authorization !== undefined;
 // What stands in the name of every test.
 export const label = (client) => `${client} ${kind}${auth}`;
 
-const LIMIT_MS = 30000;
+// How many times slower than here a server that is on another machine may be; whose processes cannot be looked at.
+const patience = Number(process.env.PATIENCE_ELSEWHERE ?? 0) || 1;
+const elsewhere = process.env.PATIENCE_ELSEWHERE !== undefined;
+
+const LIMIT_MS = 30000 * patience;
 
 // Runs one test with a bound on its time and prints its verdict.
 export async function test(name, body) {
@@ -115,12 +119,13 @@ export async function exercise(label, client, callOptions) {
     const code = `import ctypes, time; ctypes.CDLL(None).prctl(15, b'${name}', 0, 0, 0); time.sleep(20)`;
     let seen = false;
     const call = run(client, { code }, ...callOptions({ timeout: 1000 }));
-    const watch = until(() => running(name), 900).then(() => { seen = true; }, () => {});
+    const watch = elsewhere ? undefined : until(() => running(name), 900).then(() => { seen = true; }, () => {});
     await assert.rejects(call);
     await watch;
-    assert.ok(seen, 'the program was not seen to run');
-    await until(() => !running(name), 2000);
-    const result = await run(client, { code: 'print(1)' }, ...callOptions({ timeout: 2000 }));
+    assert.ok(seen || elsewhere, 'the program was not seen to run');
+    if (!elsewhere) await until(() => !running(name), 2000);
+    // Programs run one at a time.
+    const result = await run(client, { code: 'print(1)' }, ...callOptions({ timeout: 2000 * patience }));
     assert.equal(result.structuredContent.stdout, '1\n');
   });
   await test(`${label} sees progress while a program runs`, async () => {
@@ -130,7 +135,7 @@ export async function exercise(label, client, callOptions) {
     const result = await run(client, { code: 'import time; time.sleep(2.5)' }, ...callOptions({ onprogress }));
     assert.equal(result.structuredContent.exit_code, 0);
     assert.ok(seen.length > 0, 'there was none');
-    assert.ok(seen[0].at - start < 2300, `the first came after ${seen[0].at - start} ms`);
+    assert.ok(seen[0].at - start < 2300 * patience, `the first came after ${seen[0].at - start} ms`);
     for (let i = 1; i < seen.length; i++) assert.ok(seen[i].progress > seen[i - 1].progress, JSON.stringify(seen));
     for (const { message } of seen) assert.equal(typeof message, 'string');
   });
@@ -142,7 +147,7 @@ export async function close(label, client) {
   await test(`${label} ends`, async () => {
     const start = Date.now();
     await client.close();
-    assert.ok(Date.now() - start < 1800, `it took ${Date.now() - start} ms`);
+    assert.ok(Date.now() - start < 1800 * patience, `it took ${Date.now() - start} ms`);
   });
 }
 

@@ -21,7 +21,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import warm  # noqa: E402
 from mcp import BINARY, PATIENCE, Server, Timeout, descendants, unique  # noqa: E402
-from web import HttpServer, SseServer  # noqa: E402
+from web import HttpClient, HttpServer, SseServer  # noqa: E402
 
 # After a case that has cost the machine much the worker pauses before it makes another interpreter.
 WARM_AGAIN_S = 10
@@ -164,6 +164,34 @@ class Sse(Http):
         s = self.server()
         reply = s.post(raw, timeout=timeout)
         return s.recv(timeout) if reply.status == 202 else reply.json()
+
+
+class Elsewhere(Http):
+    """A server that others have started, at an address: a client may try what a client can, and see what it is told."""
+
+    name = "url"
+
+    def __init__(self, address, token):
+        super().__init__()
+        self.address, self.token, self.offers = address, token, frozenset(("exec",))
+
+    def server(self, env=None):
+        if not self._servers:
+            auth = [("Authorization", "Bearer " + self.token)] if self.token else []
+            self._servers[()] = HttpClient(self.address, auth=auth)
+            self._servers[()].initialize()
+        return self._servers[()]
+
+    def settle(self):
+        """What is wrong with the server is seen by the next case too, which has no other."""
+        try:
+            answer = self.server().request("ping", id=unique("settle"), timeout=10)
+            # A client that keeps hundreds of connections is what the server lets go first.
+            self.server().close()
+            return None if answer.get("result") == {} else "ping gave %.300r" % answer
+        except (AssertionError, OSError) as error:
+            self.close()
+            return "the server is gone or mute: %s" % error
 
 
 TARGETS = {target.name: target for target in (Stdio, Http, Sse)}

@@ -478,7 +478,7 @@ def test_sockets_of_systemd_are_taken():
             equal(names[1][0], place.addr)
             for name, _ in names:
                 check_connects(name)
-            contains(s.stderr(), b"level=warn event=config.addr_unused descriptors=4\n")
+            contains(s.stderr(), b"level=info event=config.addr_unused descriptors=4\n")
             equal(s.end(), 0)
         check(os.path.exists(place.path), "what systemd made was removed")
 

@@ -11,7 +11,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from mcp import (PATIENCE, Server, alive, case, check, contains, descendants, equal, main, marked, named,
+from mcp import (PATIENCE, Server, alive, case, cases, check, contains, descendants, equal, main, marked, named,
                  named_program, pids, skip, unique, until, within, workers_of)
 
 # The server's own settings stand on its worker's command line: an odd number finds this test's worker and no other.
@@ -322,6 +322,16 @@ def test_proc_of_another_pid_namespace():
     with Server(through=enter) as s:
         s.initialize()
         contains(not_run(s.exec("print(1)")), "(watch, ENOENT)", "--mount-proc")
+
+
+@cases([("invisible", "invisible", "ENOENT"), ("noaccess", "noaccess", "EPERM")])
+def test_proc_that_hides_processes(how, error):
+    """As ProtectProc= of systemd leaves it. The watch would see the worker itself, and no process of a sandbox."""
+    mount = "mount -t proc -o hidepid=%s proc /proc; exec setpriv --inh-caps=-all --ambient-caps=-all \"$0\"" % how
+    user = [] if os.geteuid() == 0 else ["--map-current-user", "--keep-caps"]
+    with Server(through=["unshare", "--mount", "-pf"] + user + ["sh", "-c", mount]) as s:
+        s.initialize()
+        contains(not_run(s.exec("print(1)")), "(watch, %s)" % error, "ProtectProc=")
 
 
 def limit_files(pid, limit):

@@ -2,7 +2,6 @@
 
 usage: _roots.py     makes those that are missing, all at once; needs root and the machine's own mirror
 """
-import glob
 import hashlib
 import os
 import re
@@ -10,43 +9,15 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "lib"))
+from debian import RELEASES, mirror  # noqa: E402
+
 KEPT = os.path.join(ROOT, "build", "roots")
-RELEASES = {"11": "bullseye", "12": "bookworm", "13": "trixie"}
 # mount is there for umount: the old root must be gone when tests run.
 PACKAGES = ("python3", "python3-numpy", "mount", "tzdata", "ca-certificates", "libpython3-stdlib")
 LIMIT_S = 600
 # What apt says when a mirror does not have a release (any more).
 NOT_THERE = re.compile(r"does not have a Release file|no longer has a Release file")
-
-
-def _stanzas(text):
-    """(URIs, suites) of apt's sources in deb822 format, sources.list(5)."""
-    for stanza in re.split(r"\n\s*\n", re.sub(r"(?m)^#.*\n?", "", text)):
-        fields = dict((key.lower(), value.split()) for key, value in
-                      re.findall(r"(?m)^([\w-]+):((?:.*\n?)(?:^[ \t].*\n?)*)", stanza))
-        if "deb" in fields.get("types", ()) and "no" not in fields.get("enabled", ()):
-            yield fields.get("uris", []), fields.get("suites", [])
-
-
-def _lines(text):
-    """The same for the one-line format."""
-    for line in text.splitlines():
-        words = re.sub(r"\[.*?\]", "", line.split("#")[0]).split()
-        if len(words) > 2 and words[0] == "deb":
-            yield [words[1]], [words[2]]
-
-
-def mirror(folder="/etc/apt"):
-    """The mirror of Debian that the machine itself uses, or None: the one that has a release by its bare name."""
-    for path in [os.path.join(folder, "sources.list")] + sorted(glob.glob(os.path.join(folder, "sources.list.d", "*"))):
-        if not os.path.isfile(path) or not path.endswith((".list", ".sources")):
-            continue
-        with open(path, errors="replace") as file:
-            text = file.read()
-        for uris, suites in (_stanzas if path.endswith(".sources") else _lines)(text):
-            if uris and set(suites) & (set(RELEASES.values()) | {"stable", "oldstable", "testing", "sid", "unstable"}):
-                return uris[0]
-    return None
 
 
 def place(release):

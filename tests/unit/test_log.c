@@ -5,12 +5,14 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -220,6 +222,58 @@ static void test_names_errnos_of_either_sign(void **state)
 	assert_string_equal(log_errno(INT32_MIN), "unknown");
 }
 
+/*** A journal ***/
+
+/* Whether lines have priorities when JOURNAL_STREAM names our file, with something before and after its number. */
+static void prefixed(const char *before, const char *after, bool wanted)
+{
+	char stream[64], line[LINE_BYTES] = "";
+	struct stat status;
+	int ends[2];
+
+	CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+	CHECK(dup2(ends[1], STDERR_FILENO) == STDERR_FILENO && fstat(ends[1], &status) == 0);
+	snprintf(stream, sizeof(stream), "%ju:%s%ju%s", (uintmax_t)status.st_dev, before,
+		 (uintmax_t)status.st_ino, after);
+	CHECK(setenv("JOURNAL_STREAM", stream, 1) == 0);
+	log_find_journal();
+	log_set_level(LOG_DEBUG);
+	for (unsigned int level = LOG_ERROR; level <= LOG_DEBUG; level++) {
+		static const char *const prefixes[] = {"<3>", "<4>", "<6>", "<7>"};
+		const char *prefix = wanted ? prefixes[level] : "";
+		ssize_t n;
+
+		log_event((enum log_level)level, "a.b");
+		n = read(ends[0], line, sizeof(line) - 1);
+		CHECK(n > 0 && strncmp(line, prefix, strlen(prefix)) == 0);
+		CHECK(strncmp(line + strlen(prefix), "ts=", 3) == 0);
+		CHECK(strcmp(log_prefix((enum log_level)level), prefix) == 0);
+	}
+}
+
+static void in_journal(void)
+{
+	prefixed("", "", true);
+}
+
+static void beside_journal(void)
+{
+	prefixed("1", "", false);
+}
+
+static void near_journal(void)
+{
+	prefixed("", "1", false);
+}
+
+static void test_lines_to_the_journal_have_priorities(void **state)
+{
+	(void)state;
+	child_check(in_journal);
+	child_check(beside_journal);
+	child_check(near_journal);
+}
+
 /*** A stderr that nobody reads ***/
 
 enum unread { UNREAD_PIPE, UNREAD_PIPE_REOPENED, UNREAD_SOCKET };
@@ -352,6 +406,7 @@ int main(void)
 		cmocka_unit_test(test_drops_and_counts_lines_that_nobody_reads),
 		cmocka_unit_test(test_reader_that_is_gone_is_no_failure),
 		cmocka_unit_test(test_silence_covers_errors),
+		cmocka_unit_test(test_lines_to_the_journal_have_priorities),
 		cmocka_unit_test(test_writes_typed_fields_in_their_order_by_one_write),
 		cmocka_unit_test(test_writes_an_event_without_fields),
 		cmocka_unit_test(test_escapes_settings_so_that_a_line_stays_one_line),

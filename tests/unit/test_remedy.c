@@ -45,6 +45,11 @@
 	{                                                                                          \
 		.userns_clone = 1, .apparmor_userns = -1, .filtered = true                         \
 	}
+#define UNIT_WITHOUT_SYSCTLS                                                                       \
+	{                                                                                          \
+		.userns_clone = -1, .max_user_namespaces = -1, .apparmor_userns = -1,              \
+		.filtered = true                                                                   \
+	}
 
 struct remedy_case {
 	enum stage stage;
@@ -88,6 +93,9 @@ static const struct remedy_case CASES[] = {
 	{STAGE_LOOPBACK, 0, PLAIN, "the loopback interface (loopback).", "AF_NETLINK"},
 	{STAGE_USER_NAMESPACE, EPERM, UNIT, "(user_namespace, EPERM)", "RestrictNamespaces="},
 	{STAGE_AFFINITY, EPERM, UNIT, "granting CPUs (affinity, EPERM)", "SystemCallFilter="},
+	{STAGE_PIVOT, ENOSYS, UNIT, "(pivot_root, ENOSYS)", "SystemCallFilter="},
+	{STAGE_USER_NAMESPACE, EPERM, UNIT, "(user_namespace, EPERM)", "fails in a shell, too"},
+	{STAGE_PIVOT, ENOSYS, DOCKER, "(pivot_root, ENOSYS)", "mcp-exec check"},
 	{STAGE_USER_NAMESPACE, EPERM, PLAIN, "(user_namespace, EPERM)", "chroot"},
 	{STAGE_USER_NAMESPACE, EINVAL, PLAIN, "(user_namespace, EINVAL)", "CONFIG_USER_NS"},
 	{STAGE_NAMESPACES, ENOSYS, PLAIN, "(namespaces, ENOSYS)", "CONFIG_PID_NS"},
@@ -99,12 +107,18 @@ static const struct remedy_case CASES[] = {
 	{STAGE_WORKER, ECHILD, PLAIN, "(worker, ECHILD)", "lines on stderr say why"},
 	{STAGE_WORKER, 0, PLAIN, "starting the worker (worker).", "lines on stderr say why"},
 	{STAGE_WATCH, ENOENT, PLAIN, "memory in /proc (watch, ENOENT)", "--mount-proc"},
+	{STAGE_USER_NAMESPACE, EPERM, UNIT_WITHOUT_SYSCTLS, "(user_namespace, EPERM)",
+	 "as an ordinary user in a shell"},
+	{STAGE_NAMESPACES, EPERM, UNIT_WITHOUT_SYSCTLS, "(namespaces, EPERM)", "SystemCallFilter="},
+	{STAGE_WATCH, EPERM, UNIT, "memory in /proc (watch, EPERM)", "ProtectProc="},
 	{STAGE_FORK, EAGAIN, PLAIN, "(fork, EAGAIN)", "ulimit -u"},
 	{STAGE_WORKER, EAGAIN, PLAIN, "(worker, EAGAIN)", "ulimit -u"},
 	{STAGE_CAPTURE, EMFILE, PLAIN, "(capture, EMFILE)", "ulimit -n"},
 	{STAGE_CAPTURE, ENFILE, PLAIN, "(capture, ENFILE)", "fs.file-max"},
 	{STAGE_SECCOMP, EFBIG, PLAIN, "(seccomp, EFBIG)", "ulimit -f"},
 	{STAGE_WORKER, EFBIG, DOCKER, "(worker, EFBIG)", "LimitFSIZE="},
+	{STAGE_LIMITS, EFBIG, PLAIN, "setting resource limits (limits, EFBIG)", "ulimit -f"},
+	{STAGE_LIMITS, ENOMEM, PLAIN, "(limits, ENOMEM)", "ulimit -v, -d and -s"},
 	{STAGE_WORKSPACE, ENOMEM, PLAIN, "(workspace, ENOMEM)", "Memory is out"},
 	{STAGE_SESSION, EPERM, PLAIN, "(session, EPERM)", "mcp-exec check"},
 	{STAGE_AFFINITY, EPERM, DOCKER, "(affinity, EPERM)", "mcp-exec check"},

@@ -222,8 +222,8 @@ def run(code):
     f = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(m)))
     r, w = os.pipe(); pid = os.fork()
     if pid == 0: os.write(w, b"%d" % f()); os._exit(0)
-    # A kernel without the 32-bit table has no such instruction either: a fault.
-    return -38 if os.waitpid(pid, 0)[1] == 11 else int(os.read(r, 16))
+    # A kernel without the 32-bit table has no such instruction either: a fault. SystemCallArchitectures= of a unit kills.
+    return -38 if os.waitpid(pid, 0)[1] & 127 in (11, 31) else int(os.read(r, 16))
 word = lambda n: struct.pack("<I", n)
 # push rbx; mov eax, nr; mov ebx, CLONE_NEWUSER; int 0x80; pop rbx; ret - then: mov eax, nr; mov edi, flag; syscall; ret
 print([run(b"\\x53\\xb8" + word(n) + b"\\xbb" + word(0x10000000) + b"\\xcd\\x80\\x5b\\xc3") for n in (20, 310)]

@@ -127,5 +127,7 @@ def goes(case, name):
     """Whether a case is sent over this transport."""
     if name == "stdio":
         return "listens" not in case.needs
+    if name == "url":
+        return not set(case.needs) - {"proc"}
     return ("listens" in case.needs or any(fnmatchcase(case.id, pattern) for pattern, _ in AGAIN)) and \
         all(OWN.get(need, name) == name for need in case.needs)
