@@ -14,7 +14,7 @@ import tty
 HERE = os.path.dirname(os.path.abspath(__file__))
 LINE = "/dev/ttyS1"
 # Programs, and behind a "@" what the host does between them.
-PLAN = ("guest_package", "guest_service", "guest_walls", "guest_cgroup",
+PLAN = ("guest_package", "guest_service", "guest_walls", "guest_cgroup", "guest_desktop",
         "guest_open", "@clients", "@escapes", "guest_upgrade")
 LIMIT_S = 300
 # qemu computes everything, on processors that others use too.
