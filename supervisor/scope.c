@@ -29,9 +29,9 @@
 #include "common/signals.h"
 
 #define BUSCTL "/usr/bin/busctl"
-/* Tens of milliseconds where it works. */
-#define ANSWER_MS 1000
-#define MOVED_MS 500
+/* Tens of milliseconds where it works and nothing else is in the way. */
+#define ANSWER_MS 3000
+#define MOVED_MS 1000
 #define PAUSE_NS 1000000
 
 /* Says whether path is a cgroup that is ours alone already, or has no controllers that would be worth one. */

@@ -119,7 +119,8 @@ static void sweep(int base)
 
 	if (!dir)
 		return;
-	fd = -1;
+	/* It belongs to the list now. */
+	(void)take_fd(&fd);
 	while ((entry = readdir(dir)))
 		if (group_is_one(entry->d_name))
 			group_remove(base, entry->d_name);

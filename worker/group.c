@@ -25,10 +25,12 @@
 
 void group_init(struct group *group, struct delegation *delegation, bool pristine)
 {
-	*group = (struct group){.base = delegation ? delegation->dir : -1};
-	if (group->base >= 0)
-		snprintf(group->name, sizeof(group->name), "%s%d-%llu", pristine ? PRISTINE : RUN,
-			 getpid(), (unsigned long long)delegation->made++);
+	*group = (struct group){.base = -1};
+	if (!delegation || delegation->dir < 0)
+		return;
+	group->base = delegation->dir;
+	snprintf(group->name, sizeof(group->name), "%s%d-%llu", pristine ? PRISTINE : RUN, getpid(),
+		 (unsigned long long)delegation->made++);
 }
 
 bool group_is_one(const char *name)

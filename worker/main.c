@@ -113,9 +113,9 @@ static int prepare(const struct options *options, const struct interpreter *inte
 	if ((r = delegation_find(delegation, options->cgroup)) < 0)
 		return r;
 	inside->limits.by_cgroup = delegation->by_cgroup;
-	/* Without eyes the watch over a run's memory would be none. */
+	/* Without eyes the watch over a run's memory would be none; a cgroup needs none. */
 	*stage = STAGE_WATCH;
-	if ((r = processes_check()) < 0)
+	if (!(delegation->by_cgroup & BY_CGROUP_MEMORY) && (r = processes_check()) < 0)
 		return r;
 	*stage = STAGE_SECCOMP;
 	if ((r = filter_compile(syscalls_rule, &inside->filter)) < 0)

@@ -56,7 +56,7 @@ def test_another_wish_is_refused(word):
 
 
 def test_a_manager_that_is_none_is_not_waited_for():
-    """What looks like a user's manager and never answers costs a second at most, and no call."""
+    """What looks like a user's manager and never answers costs three seconds at most, and no call."""
     with tempfile.TemporaryDirectory(prefix="mcp-exec-cgroup-") as folder, socket.socket(socket.AF_UNIX) as deaf:
         os.chmod(folder, 0o755)
         os.makedirs(folder + "/systemd")

@@ -41,15 +41,15 @@ class Frame:
         self.version, self.kind, self.nfds, self.id = struct.unpack("=IHHQ", data[:16])
         body = data[16:]
         if self.kind == READY:
-            self.build_id, self.layers, self.python = struct.unpack("=QII", body[:16])
+            self.build_id, self.layers, self.python, self.by_cgroup = struct.unpack("=QIII", body[:20])
         elif self.kind == FAIL:
             self.stage, self.error = struct.unpack("=Ii", body[:8])
         elif self.kind == DONE:
             (self.wall_us, self.cpu_us, self.peak, self.exit_code, self.signal, self.flags,
-             self.layers) = struct.unpack("=QQQiIII", body[:40])
+             self.layers, self.by_cgroup) = struct.unpack("=QQQiIIII", body[:44])
             self.noting, self.start = bool(self.flags & NOTING), self.flags & (FORKED | PRELOADED)
             self.flags &= ~(NOTING | FORKED | PRELOADED)
-            self.blocked = [number - 1 for number in struct.unpack("=8H", body[40:56]) if number]
+            self.blocked = [number - 1 for number in struct.unpack("=8H", body[44:60]) if number]
         elif self.kind == WARM:
             self.bare, self.modules, self.unfit, self.started, self.failed = struct.unpack("=5I", body[:20])
         self.content = [self._read(fd) for fd in fds]

@@ -19,6 +19,7 @@ PLAN = (
     ("guest_package",), ("guest_service",), ("guest_walls",),
     ("guest_cgroup", "[one]", "[shared]", "fork_bomb", "busy", "own_cgroup", "subgroup_of_systemd", "says_by_what",
      "in_a_session", "not_delegated"),
+    ("guest_desktop",),
     ("guest_open",), ("@clients",), ("@escapes",), ("guest_upgrade",))
 LIMIT_S = 300
 # qemu computes everything, on processors that others use too.
