@@ -175,7 +175,7 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/command
 
 archived = $(call objects,$(filter-out %/main.c,$(filter $(1)/%,$(SOURCES))))
 define archive_rule
-$(BUILD)/lib$(1).a: $(call archived,$(1)) $(if $(filter worker,$(1)),$(BUILD)/obj/worker/gate/plan.o $(GATE_IMAGE)) $(BUILD)/sources
+$(BUILD)/lib$(1).a: $(call archived,$(1)) $(if $(filter worker,$(1)),$(addprefix $(BUILD)/obj/worker/gate/,plan.o pages.o) $(GATE_IMAGE)) $(BUILD)/sources
 	$$(call say,AR,$$@)
 	@rm -f $$@
 	$(Q)ar rcsD $$@ $$(filter %.o,$$^)
@@ -375,7 +375,7 @@ UNITDIR ?= $(PREFIX)/lib/systemd/system
 ZSHDIR  ?= $(PREFIX)/share/zsh/site-functions
 UNITS   := $(wildcard packaging/systemd/*.service packaging/systemd/*.socket)
 PAPERS  := README.md ARCHITECTURE.md SECURITY.md CHANGELOG.md LICENSE
-EXAMPLES := $(wildcard packaging/nginx/* packaging/caddy/* packaging/clients/*)
+EXAMPLES := $(wildcard packaging/nginx/* packaging/caddy/* packaging/clients/* packaging/kubernetes/* packaging/podman/*)
 COMPLETIONS := packaging/completions
 INSTALLED = \
 	0755:$(SERVER):$(PREFIX)/bin/mcp-exec \
@@ -394,7 +394,8 @@ INSTALLED = \
 NAMING = $(PREFIX)/share/mcp-exec/apparmor/mcp-exec $(if $(UNITDIR),$(UNITS:packaging/systemd/%=$(UNITDIR)/%))
 parts = $(subst :, ,$(1))
 OWN_FOLDERS := libexec/mcp-exec share/mcp-exec/apparmor share/mcp-exec share/doc/mcp-exec/examples/nginx \
-	share/doc/mcp-exec/examples/caddy share/doc/mcp-exec/examples/clients share/doc/mcp-exec/examples share/doc/mcp-exec
+	share/doc/mcp-exec/examples/caddy share/doc/mcp-exec/examples/clients share/doc/mcp-exec/examples/kubernetes \
+	share/doc/mcp-exec/examples/podman share/doc/mcp-exec/examples share/doc/mcp-exec
 
 .PHONY: install uninstall dist deb clean help
 install: $(SERVER) $(WORKER)

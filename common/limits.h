@@ -48,6 +48,10 @@
 /* Soft stack: a thread reserves this much, and 8 MiB each would eat the data limit (see worker/watch.h). */
 #define STACK_BYTES (2 * MIB)
 #define STACK_HARD_BYTES (8 * MIB)
+/* Below these limits of its own the worker makes no sandbox: programs would die of them, and nothing would say why. */
+#define MIN_OWN_STACK_BYTES MIB
+#define MIN_OWN_DATA_BYTES (32 * MIB)
+#define MIN_OWN_ADDRESS_BYTES (64 * MIB)
 
 /* Calls that may wait; one more is answered "busy". */
 #define MAX_QUEUE 64

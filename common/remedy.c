@@ -208,7 +208,9 @@ static const struct row ROWS[] = {
 	 "A seccomp filter is already on this process and may be what refuses it: in a "
 	 "systemd unit allow the call in SystemCallFilter= and all namespaces in "
 	 "RestrictNamespaces=; "
-	 "from a Snap or Flatpak program start mcp-exec outside of it."},
+	 "from a Snap or Flatpak program start mcp-exec outside of it. Where `mcp-exec check` "
+	 "fails "
+	 "in a shell, too, do what that says."},
 	{AT(USER_NAMESPACE),
 	 {EPERM},
 	 NULL,
@@ -262,6 +264,11 @@ static const struct row ROWS[] = {
 	 NULL,
 	 "The limit on the size of files is too low: raise ulimit -f for this user, or LimitFSIZE= "
 	 "of the systemd unit."},
+	{AT(LIMITS),
+	 {ENOMEM},
+	 NULL,
+	 "A limit on memory is too low: raise ulimit -v, -d and -s for this user, or LimitAS=, "
+	 "LimitDATA= and LimitSTACK= of the systemd unit."},
 	{ANYWHERE,
 	 {ENOMEM},
 	 NULL,

@@ -15,7 +15,7 @@ deb="build-essential debhelper xz-utils"
 bench="bubblewrap util-linux wrk python3-munkres python3-numpy python3-pandas python3-matplotlib"
 # libblas3 is the reference BLAS; tests use it and OpenBLAS, whichever is the system's choice. mmdebstrap makes roots of
 # other releases. The shells are those that completions are for.
-test="bash zsh fish lintian apparmor binutils clang libcmocka-dev cppcheck clang-tidy clang-format git mandoc mmdebstrap nginx systemd
+test="zsh fish lintian binutils clang libcmocka-dev cppcheck clang-tidy clang-format git mandoc mmdebstrap nginx systemd
 	libopenblas0-pthread libblas3 liblapack3
 	python3-yaml python3-jinja2 python3-pil python3-prometheus-client"
 # Virtual machines with other releases, and the clients that call them.

@@ -21,6 +21,9 @@
 #include "common/signals.h"
 
 #define DEFAULT_USER "mcp-exec"
+/* With fewer we cannot even say what is missing. */
+#define MIN_FILES 12
+#define MIN_STACK_BYTES (128 * KIB)
 
 /* Whom to become; the names are copies, for the buffers behind getpwnam(3) are reused. */
 struct identity {
@@ -48,20 +51,22 @@ static int set_signals(void)
 }
 
 /* A convenience: where it fails, what it was for fails later and says so. */
-static void raise_soft_limit(__rlimit_resource_t resource)
+static void raise_soft_limit(__rlimit_resource_t resource, rlim_t enough)
 {
 	struct rlimit limit;
 
-	if (getrlimit(resource, &limit) < 0 || limit.rlim_cur == limit.rlim_max)
+	if (getrlimit(resource, &limit) < 0 || limit.rlim_cur >= enough)
 		return;
-	limit.rlim_cur = limit.rlim_max;
+	limit.rlim_cur = limit.rlim_max < enough ? limit.rlim_max : enough;
 	(void)setrlimit(resource, &limit);
 }
 
-/* The soft limits on files are meant for programs that do not expect more; each call that waits holds two descriptors,
- * and programs and their output are files in memory. */
+/* Soft limits are meant for programs that do not expect more, and whoever started us had others in mind: each call that
+ * waits holds two descriptors, programs and their output are files in memory, and a run's limits are its own. */
 static int set_limits(void)
 {
+	static const __rlimit_resource_t raised[] = {RLIMIT_NOFILE, RLIMIT_FSIZE, RLIMIT_NPROC,
+						     RLIMIT_DATA,   RLIMIT_AS,	  RLIMIT_CPU};
 	struct rlimit core;
 
 	if (getrlimit(RLIMIT_CORE, &core) < 0)
@@ -70,8 +75,29 @@ static int set_limits(void)
 	core.rlim_cur = 0;
 	if (setrlimit(RLIMIT_CORE, &core) < 0)
 		return -errno;
-	raise_soft_limit(RLIMIT_NOFILE);
-	raise_soft_limit(RLIMIT_FSIZE);
+	for (size_t i = 0; i < sizeof(raised) / sizeof(raised[0]); i++)
+		raise_soft_limit(raised[i], RLIM_INFINITY);
+	/* Not without an end: the kernel lays out programs in another way then. */
+	raise_soft_limit(RLIMIT_STACK, STACK_HARD_BYTES);
+	return 0;
+}
+
+int harden_limits(char *error, size_t error_size)
+{
+	struct rlimit files, stack;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < MIN_FILES) {
+		snprintf(error, error_size,
+			 "No more than %ju files may be open; raise that limit (ulimit -n).",
+			 (uintmax_t)files.rlim_cur);
+		return -EMFILE;
+	}
+	if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < MIN_STACK_BYTES) {
+		snprintf(error, error_size,
+			 "The stack may have no more than %ju bytes; raise that limit (ulimit -s).",
+			 (uintmax_t)stack.rlim_cur);
+		return -ENOMEM;
+	}
 	return 0;
 }
 

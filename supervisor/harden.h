@@ -9,10 +9,14 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* PR_SET_DUMPABLE 0, soft RLIMIT_CORE 0, soft RLIMIT_NOFILE and RLIMIT_FSIZE as high as the hard ones if that is
- * allowed, umask 022. Of signals none is blocked, SIGPIPE and SIGXFSZ are ignored, all others are at their default, but
+/* PR_SET_DUMPABLE 0, soft RLIMIT_CORE 0, the other soft limits that could be in our way as high as the hard ones if that
+ * is allowed (the stack at 8 MiB at least), umask 022. Of signals none is blocked, SIGPIPE and SIGXFSZ are ignored, all others are at their default, but
  * SIGHUP stays ignored when it was. Returns 0 or a negative errno. */
 int harden_early(void);
+
+/* Whether what harden_early made of our limits is enough to serve with. Returns 0, or -EMFILE or -ENOMEM with a sentence
+ * in error. */
+int harden_limits(char *error, size_t error_size);
 
 /* When effective uid is 0: becomes user (a name or a number; NULL: mcp-exec if it exists, else UNPRIVILEGED_ID) with no
  * supplementary group, sets HOME, USER and LOGNAME in environ to that user's, and proves that root cannot be had back.

@@ -20,8 +20,10 @@
 #include "common/printable.h"
 #include "common/version.h"
 #include "policy/confine.h"
+#include "supervisor/client_config.h"
 #include "supervisor/commands.h"
 #include "supervisor/config.h"
+#include "supervisor/fit.h"
 #include "supervisor/harden.h"
 #include "supervisor/http.h"
 #include "supervisor/listen.h"
@@ -34,8 +36,6 @@
 
 #define SENTENCE_BYTES 512
 #define PIPE_BYTES (256 * 1024)
-/* Descriptors for everything but the calls that wait: standard ones, link, loop, the run that ends and the next. */
-#define RESERVED_FILES 32
 
 /* What is opened while we may still be root. */
 struct resources {
@@ -67,58 +67,13 @@ static int fail(const char *what, int error)
 	return EXIT_INTERNAL;
 }
 
-/* Each call that waits holds two descriptors. A queue that the limit cannot bear would be accepted and then fail, its
- * running call included: so it is made shorter, and what is beyond it is answered "busy". */
-static void fit_queue(struct config *config, rlim_t files, rlim_t limit)
-{
-	rlim_t fits = files / 2;
-
-	if (fits >= config->max_queue)
-		return;
-	config->max_queue = fits > 0 ? (uint32_t)fits : 1;
-	log_event(LOG_WARN, "config.queue_lowered", LOG_U64("max_queue", config->max_queue),
-		  LOG_U64("open_files", limit));
-}
-
-/* One descriptor each; a session without a connection holds none. */
-static void fit_connections(struct config *config, rlim_t files, rlim_t limit)
-{
-	if (files >= config->max_connections)
-		return;
-	config->max_connections = files > 0 ? (uint32_t)files : 1;
-	log_event(LOG_WARN, "config.connections_lowered",
-		  LOG_U64("max_connections", config->max_connections),
-		  LOG_U64("open_files", limit));
-}
-
-/* Neither queue nor connections take more than half, unless the other leaves it. */
-static void fit_files(struct config *config)
-{
-	bool is_stdio = config->transport == TRANSPORT_STDIO;
-	rlim_t reserved = RESERVED_FILES + (is_stdio ? 0 : MAX_LISTENERS);
-	rlim_t connections = is_stdio ? 0 : config->max_connections;
-	struct rlimit limit;
-	rlim_t files;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
-		return;
-	files = limit.rlim_cur > reserved ? limit.rlim_cur - reserved : 0;
-	if (connections > files / 2)
-		connections = files / 2;
-	fit_queue(config, files - connections, limit.rlim_cur);
-	if (!is_stdio)
-		fit_connections(config,
-				files > 2 * (rlim_t)config->max_queue
-					? files - 2 * (rlim_t)config->max_queue
-					: 0,
-				limit.rlim_cur);
-}
-
 static int read_config(struct config *config, struct options *options)
 {
 	char sentence[SENTENCE_BYTES] = "";
 	const char *level = options_lookup(options, "MCP_EXEC_LOG_LEVEL");
 
+	if (harden_limits(sentence, sizeof(sentence)) < 0)
+		return complain(sentence, EXIT_INTERNAL);
 	if (config_read(config, options_lookup, options, sentence, sizeof(sentence)) < 0)
 		return complain(sentence, EXIT_BAD_CONFIG);
 	/* stderr belongs to the program, unless somebody asked to see more: what ends a run is told in a sentence. */
@@ -134,7 +89,7 @@ static int read_config(struct config *config, struct options *options)
 		log_event(LOG_WARN, "config.timeout_lowered",
 			  LOG_U64("default_timeout_s", config->default_timeout_s));
 	options_warn_unknown();
-	fit_files(config);
+	fit_config(config);
 	return 0;
 }
 
@@ -335,6 +290,7 @@ static int execute(const struct config *config, struct resources *resources,
 	case OPTIONS_PRINT_POLICY:
 		return report(spec, "--print-policy", NULL);
 	case OPTIONS_SERVE:
+	case OPTIONS_CLIENT_CONFIG:
 	case OPTIONS_VERSION:
 	case OPTIONS_HELP:
 		break;
@@ -378,7 +334,20 @@ static int start(struct beginning *begin)
 /* Text for a person is only whole when it has reached its file. */
 static int finish_text(void)
 {
-	return fflush(stdout) == 0 ? 0 : EXIT_INTERNAL;
+	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : EXIT_INTERNAL;
+}
+
+/* Only flags go into a client's settings; what is in our environment now need not be in the client's. */
+static int configure_client(struct options *options)
+{
+	char sentence[SENTENCE_BYTES] = "";
+	struct config config;
+	int r;
+
+	if (config_read(&config, options_flag, options, sentence, sizeof(sentence)) < 0)
+		return complain(sentence, EXIT_BAD_CONFIG);
+	r = client_config_write(stdout, stderr, options, sentence, sizeof(sentence));
+	return r < 0 ? complain(sentence, EXIT_USAGE_ERROR) : finish_text();
 }
 
 /* libevent's own words are for its developers; what fails is told by whoever called it. */
@@ -425,5 +394,7 @@ int main(int argc, char **argv)
 		puts(MCP_EXEC_NAME " " MCP_EXEC_VERSION);
 		return finish_text();
 	}
+	if (begin.options.command == OPTIONS_CLIENT_CONFIG)
+		return configure_client(&begin.options);
 	return start(&begin);
 }

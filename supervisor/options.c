@@ -38,11 +38,12 @@ struct switch_flag {
 	int becomes; /* the command that it is, or -1 */
 };
 
-enum { SWITCH_JSON, SWITCH_TIMEOUT, SWITCH_STRICT };
+enum { SWITCH_JSON, SWITCH_TIMEOUT, SWITCH_STRICT, SWITCH_IMAGE, SWITCH_URL };
 
 static const struct switch_flag switches[] = {
 	[SWITCH_JSON] = {"json", false, -1},	 [SWITCH_TIMEOUT] = {"timeout", true, -1},
-	[SWITCH_STRICT] = {"strict", false, -1}, {"print-policy", false, OPTIONS_PRINT_POLICY},
+	[SWITCH_STRICT] = {"strict", false, -1}, [SWITCH_IMAGE] = {"image", true, -1},
+	[SWITCH_URL] = {"url", true, -1},	 {"print-policy", false, OPTIONS_PRINT_POLICY},
 	{"version", false, OPTIONS_VERSION},	 {"help", false, OPTIONS_HELP},
 };
 
@@ -100,6 +101,10 @@ static void apply_switch(struct options *options, struct cursor *cursor,
 		options->strict = true;
 	else if (flag == &switches[SWITCH_TIMEOUT])
 		cursor->timeout = value;
+	else if (flag == &switches[SWITCH_IMAGE])
+		options->image = value;
+	else if (flag == &switches[SWITCH_URL])
+		options->url = value;
 	else
 		cursor->instead = flag->becomes;
 }
@@ -136,7 +141,10 @@ static int take_flag(struct options *options, struct cursor *cursor)
 static const struct command {
 	const char *name;
 	enum options_command command;
-} commands[] = {{"run", OPTIONS_RUN}, {"check", OPTIONS_CHECK}, {"help", OPTIONS_HELP}};
+} commands[] = {{"run", OPTIONS_RUN},
+		{"check", OPTIONS_CHECK},
+		{"client-config", OPTIONS_CLIENT_CONFIG},
+		{"help", OPTIONS_HELP}};
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
@@ -189,9 +197,12 @@ static int take_word(struct options *options, struct cursor *cursor, const char 
 		return take_command(options, cursor, word);
 	if (options->command == OPTIONS_HELP)
 		return 0;
-	if (options->command != OPTIONS_RUN || options->file != NULL)
+	if (options->command == OPTIONS_RUN && options->file == NULL)
+		options->file = word;
+	else if (options->command == OPTIONS_CLIENT_CONFIG && options->client == NULL)
+		options->client = word;
+	else
 		return refuse(cursor, "There is one argument too many:", word, strlen(word));
-	options->file = word;
 	return 0;
 }
 
@@ -241,6 +252,10 @@ static int check_together(struct options *options, const struct cursor *cursor)
 		return refuse(cursor, "Only run takes", "--timeout", 9);
 	if (options->strict && options->command != OPTIONS_CHECK)
 		return refuse(cursor, "Only check takes", "--strict", 8);
+	if (options->image != NULL && options->client == NULL)
+		return refuse(cursor, "Only client-config NAME takes", "--image", 7);
+	if (options->url != NULL && options->client == NULL)
+		return refuse(cursor, "Only client-config NAME takes", "--url", 5);
 	return cursor->timeout != NULL ? read_timeout(options, cursor) : 0;
 }
 
@@ -276,7 +291,7 @@ int options_parse(struct options *options, int argc, char **argv, char *error, s
 	return check_together(options, &cursor);
 }
 
-const char *options_lookup(void *ctx, const char *variable)
+const char *options_flag(void *ctx, const char *variable)
 {
 	const struct options *options = ctx;
 	const struct config_setting *setting;
@@ -285,7 +300,14 @@ const char *options_lookup(void *ctx, const char *variable)
 		if (strcmp(setting->variable, variable) == 0 && options->values[i] != NULL &&
 		    options->values[i][0] != '\0')
 			return options->values[i];
-	return getenv(variable);
+	return NULL;
+}
+
+const char *options_lookup(void *ctx, const char *variable)
+{
+	const char *value = options_flag(ctx, variable);
+
+	return value != NULL ? value : getenv(variable);
 }
 
 static bool is_setting(const char *name)
@@ -334,6 +356,9 @@ void options_help(FILE *out)
 	      "  mcp-exec run FILE|- [--json] [--timeout N]  run one program in a sandbox\n"
 	      "  mcp-exec check [--strict]                   build a sandbox and show its walls\n"
 	      "  mcp-exec --print-policy                     show every rule of the sandbox\n"
+	      "  mcp-exec client-config [NAME [--image IMAGE | --url URL]]\n"
+	      "                                              print what an MCP client's settings "
+	      "need; alone: list the clients\n"
 	      "  mcp-exec --version | --help                 also -V and -h\n\n"
 	      "Settings: a flag (--name value or --name=value) wins over its variable; an empty "
 	      "one "

@@ -69,17 +69,26 @@ struct launch {
 	pid_t parent;
 };
 
-/* Finds the worker beside our own binary. The path is used once and never kept. */
-static int worker_path(char *path, size_t size)
+int spawn_own_path(char *path, size_t size)
 {
-	ssize_t len = readlink("/proc/self/exe", path, size - 1);
-	char *slash;
+	ssize_t len = readlink("/proc/self/exe", path, size);
 
 	if (len < 0)
 		return -errno;
-	path[len] = '\0';
-	if ((size_t)len >= size - sizeof(WORKER_PATH))
+	if ((size_t)len >= size)
 		return -ENAMETOOLONG;
+	path[len] = '\0';
+	return 0;
+}
+
+/* Finds the worker beside our own binary. The path is used once and never kept. */
+static int worker_path(char *path, size_t size)
+{
+	int r = spawn_own_path(path, size - sizeof(WORKER_PATH));
+	char *slash;
+
+	if (r < 0)
+		return r;
 	slash = strrchr(path, '/');
 	if (slash == NULL)
 		return -ENOENT;

@@ -16,6 +16,9 @@ struct spawn_spec {
 	const struct config *config; /* borrowed */
 };
 
+/* Writes the path of our own program, without links in it. Returns 0 or a negative errno. */
+int spawn_own_path(char *path, size_t size);
+
 /* Opens the worker binary. Returns 0, or a negative errno with a sentence in error. */
 int spawn_open(struct spawn_spec *spec, const struct config *config, char *error,
 	       size_t error_size);

@@ -74,14 +74,29 @@ static void log_interpreter(const struct interpreter *interpreter)
 			  LOG_U64("micro", interpreter->version & 0xff));
 }
 
-/* Output is collected in memfds, and a limit that cuts them short is better told before a run than after it. */
-static int check_file_size(void)
+/* What would cut a run short is better told before it than after. Output is collected in memfds, which are files. */
+static int check_limits(void)
 {
-	struct rlimit limit;
+	static const struct {
+		__rlimit_resource_t resource;
+		rlim_t least;
+		int error;
+	} needed[] = {
+		{RLIMIT_FSIZE, MAX_OUTPUT_BYTES, EFBIG},
+		{RLIMIT_STACK, MIN_OWN_STACK_BYTES, ENOMEM},
+		{RLIMIT_DATA, MIN_OWN_DATA_BYTES, ENOMEM},
+		{RLIMIT_AS, MIN_OWN_ADDRESS_BYTES, ENOMEM},
+	};
 
-	if (getrlimit(RLIMIT_FSIZE, &limit))
-		return -errno;
-	return limit.rlim_cur < MAX_OUTPUT_BYTES ? -EFBIG : 0;
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+		struct rlimit limit;
+
+		if (getrlimit(needed[i].resource, &limit))
+			return -errno;
+		if (limit.rlim_cur < needed[i].least)
+			return -needed[i].error;
+	}
+	return 0;
 }
 
 /* Everything that a sandbox is made from. Returns 0, or a negative errno with the stage that failed. */
@@ -98,9 +113,6 @@ static int prepare(const struct options *options, const struct interpreter *inte
 	if ((r = delegation_find(delegation, options->cgroup)) < 0)
 		return r;
 	inside->limits.by_cgroup = delegation->by_cgroup;
-	*stage = STAGE_WORKER;
-	if ((r = check_file_size()) < 0)
-		return r;
 	/* Without eyes the watch over a run's memory would be none. */
 	*stage = STAGE_WATCH;
 	if ((r = processes_check()) < 0)
@@ -200,11 +212,11 @@ static int finish_text(int exit_code)
 	return fflush(stdout) != 0 || ferror(stdout) ? EXIT_UNWRITTEN : exit_code;
 }
 
-static int refuse_seccomp(const struct options *options, int error)
+static int refuse_early(const struct options *options, enum stage stage, int error)
 {
 	return options->mode == WORKER_CHECK
-		       ? finish_text(check_refuse(STAGE_SECCOMP, error, options->python))
-		       : refuse(STAGE_SECCOMP, error);
+		       ? finish_text(check_refuse(stage, error, options->python))
+		       : refuse(stage, error);
 }
 
 /* No more CPUs can be granted than there are for us; libraries are told the same number. */
@@ -249,9 +261,11 @@ int main(int argc, char **argv)
 	mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
 	mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
 	limit_cpus(&options.limits);
-	/* Before the interpreter, which is the user's own and not ours. */
+	/* Before the interpreter, which is the user's own and not ours, and which has to live with these limits as well. */
 	if ((r = confine_worker()) < 0)
-		return refuse_seccomp(&options, -r);
+		return refuse_early(&options, STAGE_SECCOMP, -r);
+	if ((r = check_limits()) < 0)
+		return refuse_early(&options, STAGE_LIMITS, -r);
 	reason = interpreter_find(options.python, &interpreter);
 	r = options.mode == WORKER_CHECK ? finish_text(check(&options, &interpreter, reason))
 					 : serve(&options, &interpreter, reason);

@@ -21,6 +21,8 @@
 #define ENTER_US UINT64_C(1000000)
 /* How long a program waits for a warm place that is being made. */
 #define PATIENCE_US UINT64_C(500000)
+/* How long all of a kind's parked places are kept ready after a program had to wait for one. */
+#define HURRY_US UINT64_C(200000)
 
 /* What waits must not take the descriptors that a run needs. */
 static bool has_few_files(void)
@@ -48,12 +50,46 @@ static struct place **free_slot(struct pool *pool)
 	return NULL;
 }
 
-/* Starts building a place and parks it. Returns NULL when there is no room, or not even a process. */
+static struct place **parked_slot(struct pool *pool, enum place_kind kind,
+				  const struct place *place)
+{
+	for (size_t i = 0; i < POOL_PARKED; i++)
+		if (pool->parked[kind][i] == place)
+			return &pool->parked[kind][i];
+	return NULL;
+}
+
+static bool is_parked(const struct pool *pool, const struct place *place)
+{
+	for (size_t i = 0; i < POOL_PARKED; i++)
+		if (pool->parked[place->kind][i] == place)
+			return true;
+	return false;
+}
+
+static void forget_parked(struct pool *pool, const struct place *place)
+{
+	struct place **parked = parked_slot(pool, place->kind, place);
+
+	if (parked)
+		*parked = NULL;
+}
+
+static unsigned int count_parked(const struct pool *pool, enum place_kind kind)
+{
+	unsigned int n = 0;
+
+	for (size_t i = 0; i < POOL_PARKED; i++)
+		n += pool->parked[kind][i] != NULL;
+	return n;
+}
+
+/* Starts building a place and parks it, where there is a free slot for it. Returns NULL when there is no room, or not even a process. */
 static struct place *build(struct pool *pool, enum place_kind kind, struct pristine *below)
 {
 	struct purpose purpose = {.above = below ? below->sandbox.namespaces : NULL};
-	struct place **slot = free_slot(pool);
-	struct place *place = slot ? calloc(1, sizeof(*place)) : NULL;
+	struct place **slot = free_slot(pool), **parked = parked_slot(pool, kind, NULL);
+	struct place *place = slot && parked ? calloc(1, sizeof(*place)) : NULL;
 
 	if (!place)
 		return NULL;
@@ -64,7 +100,7 @@ static struct place *build(struct pool *pool, enum place_kind kind, struct prist
 	sandbox_init(&place->sandbox);
 	/* What fails is seen, and told, as what ends is: by note_end, or who asks pool_failed. */
 	sandbox_spawn(&place->sandbox, pool->inside, &purpose);
-	pool->parked[kind] = place;
+	*parked = place;
 	return place;
 }
 
@@ -73,9 +109,7 @@ void pool_drop(struct pool *pool, struct place *place)
 	for (size_t i = 0; i < POOL_PLACES; i++)
 		if (pool->places[i] == place)
 			pool->places[i] = NULL;
-	for (int kind = 0; kind < PLACE_KINDS; kind++)
-		if (pool->parked[kind] == place)
-			pool->parked[kind] = NULL;
+	forget_parked(pool, place);
 	if (place->below)
 		pristine_release(place->below);
 	sandbox_clear(&place->sandbox);
@@ -85,8 +119,7 @@ void pool_drop(struct pool *pool, struct place *place)
 /* What is reaped, and nobody has a use for. */
 static bool is_litter(const struct pool *pool, const struct place *place)
 {
-	return !place->taken && place->sandbox.state == SANDBOX_REAPED &&
-	       pool->parked[place->kind] != place;
+	return !place->taken && place->sandbox.state == SANDBOX_REAPED && !is_parked(pool, place);
 }
 
 void pool_leave(struct pool *pool, struct place *place)
@@ -99,8 +132,7 @@ void pool_leave(struct pool *pool, struct place *place)
 /* One that is not wanted any more; it is dropped when it is reaped. */
 static void discard(struct pool *pool, struct place *place)
 {
-	if (pool->parked[place->kind] == place)
-		pool->parked[place->kind] = NULL;
+	forget_parked(pool, place);
 	sandbox_kill(&place->sandbox);
 }
 
@@ -115,11 +147,19 @@ static struct pristine *serving(const struct pool *pool, enum place_kind kind)
 static void discard_old(struct pool *pool)
 {
 	for (int kind = PLACE_BARE; kind < PLACE_KINDS; kind++) {
-		struct place *place = pool->parked[kind];
+		for (size_t i = 0; i < POOL_PARKED; i++) {
+			struct place *place = pool->parked[kind][i];
 
-		if (place && place->below != serving(pool, (enum place_kind)kind))
-			discard(pool, place);
+			if (place && place->below != serving(pool, (enum place_kind)kind))
+				discard(pool, place);
+		}
 	}
+}
+
+/* How many are to be parked: one, but while programs come faster than that. */
+static unsigned int wanted_parked(const struct pool *pool, enum place_kind kind, uint64_t now_us)
+{
+	return now_us < pool->hurry_until_us[kind] ? POOL_PARKED : 1;
 }
 
 void pool_fill(struct pool *pool, bool idle, uint64_t now_us)
@@ -127,13 +167,15 @@ void pool_fill(struct pool *pool, bool idle, uint64_t now_us)
 	if (!pool->off)
 		lines_fill(pool, idle, now_us);
 	discard_old(pool);
-	for (int kind = PLACE_BARE; kind < PLACE_KINDS; kind++) {
-		struct pristine *pristine = serving(pool, (enum place_kind)kind);
+	for (enum place_kind kind = PLACE_BARE; kind < PLACE_KINDS; kind++) {
+		struct pristine *pristine = serving(pool, kind);
 
-		if (pristine && !pool->parked[kind] && pristine->copies < PRISTINE_COPIES)
-			build(pool, (enum place_kind)kind, pristine);
+		while (pristine && pristine->copies < PRISTINE_COPIES &&
+		       count_parked(pool, kind) < wanted_parked(pool, kind, now_us) &&
+		       build(pool, kind, pristine))
+			continue;
 	}
-	if (!pool->parked[PLACE_COLD] && !pool->cold_failed)
+	if (!count_parked(pool, PLACE_COLD) && !pool->cold_failed)
 		build(pool, PLACE_COLD, NULL);
 }
 
@@ -166,13 +208,19 @@ static bool is_ready(const struct place *place)
 	return place && place->sandbox.state == SANDBOX_READY;
 }
 
+/* Returns NULL when none is ready. */
 static struct place *unpark(struct pool *pool, enum place_kind kind)
 {
-	struct place *place = pool->parked[kind];
+	for (size_t i = 0; i < POOL_PARKED; i++) {
+		struct place *place = pool->parked[kind][i];
 
-	pool->parked[kind] = NULL;
-	place->taken = true;
-	return place;
+		if (!is_ready(place))
+			continue;
+		pool->parked[kind][i] = NULL;
+		place->taken = true;
+		return place;
+	}
+	return NULL;
 }
 
 /* Whether a warm place of this kind will be there soon. */
@@ -184,30 +232,32 @@ static bool is_coming(const struct pool *pool, enum place_kind kind, uint32_t us
 	if (kind == PLACE_LOADED && lines_worth_waiting(pool, uses, now_us))
 		return true;
 	return waited_us < PATIENCE_US && serving(pool, kind) &&
-	       (pool->parked[kind] || serving(pool, kind)->copies < PRISTINE_COPIES);
+	       (count_parked(pool, kind) || serving(pool, kind)->copies < PRISTINE_COPIES);
 }
 
 struct place *pool_take(struct pool *pool, uint32_t uses, bool cold, uint64_t since_us,
 			uint64_t now_us)
 {
 	enum place_kind kind = cold ? PLACE_COLD : wanted_kind(pool, uses, now_us);
+	struct place *place = unpark(pool, kind);
 
-	if (is_ready(pool->parked[kind]))
-		return unpark(pool, kind);
-	if (is_coming(pool, kind, uses, now_us - since_us, now_us))
+	if (place)
+		return place;
+	if (is_coming(pool, kind, uses, now_us - since_us, now_us)) {
+		pool->hurry_until_us[kind] = now_us + HURRY_US;
 		return NULL;
-	if (kind == PLACE_LOADED && is_ready(pool->parked[PLACE_BARE]))
-		return unpark(pool, PLACE_BARE);
-	if (is_ready(pool->parked[PLACE_COLD]))
-		return unpark(pool, PLACE_COLD);
-	if (!pool->parked[PLACE_COLD])
+	}
+	place = kind == PLACE_LOADED ? unpark(pool, PLACE_BARE) : NULL;
+	if (!place)
+		place = unpark(pool, PLACE_COLD);
+	if (!place && !count_parked(pool, PLACE_COLD))
 		build(pool, PLACE_COLD, NULL);
-	return NULL;
+	return place;
 }
 
 struct place *pool_failed(struct pool *pool)
 {
-	struct place *place = pool->parked[PLACE_COLD];
+	struct place *place = pool->parked[PLACE_COLD][0];
 
 	if (!place || place->sandbox.state != SANDBOX_REAPED)
 		return NULL;
@@ -228,8 +278,10 @@ void pool_poll(const struct pool *pool, struct pollfd polls[POOL_POLLS])
 /* Init has built it: now somebody is to come in. */
 static void send_copy(struct pool *pool, struct place *place)
 {
+	bool hurried = clock_us() < pool->hurry_until_us[place->kind];
+
 	if (sandbox_wants_copy(&place->sandbox) &&
-	    pristine_send_copy(place->below, &place->sandbox) < 0)
+	    pristine_send_copy(place->below, &place->sandbox, hurried) < 0)
 		discard(pool, place);
 }
 
@@ -246,7 +298,7 @@ static void note_ready(struct pool *pool, struct place *place)
 /* A parked place that ended by itself. A cold one stays, for pool_failed. */
 static void note_end(struct pool *pool, struct place *place)
 {
-	if (pool->parked[place->kind] != place)
+	if (!is_parked(pool, place))
 		return;
 	if (is_ready(place) && place->kind == PLACE_COLD)
 		pool->cold_failed = false;
@@ -306,10 +358,25 @@ static int tick_place(struct pool *pool, struct place *place, uint64_t now_us)
 	return 0;
 }
 
+/* Nobody waits for the second any more. */
+static int tick_parked(struct pool *pool, enum place_kind kind, uint64_t now_us)
+{
+	if (count_parked(pool, kind) < 2)
+		return -1;
+	if (now_us < pool->hurry_until_us[kind])
+		return clock_wait_ms(pool->hurry_until_us[kind], now_us);
+	for (size_t i = 1; i < POOL_PARKED; i++)
+		if (pool->parked[kind][i])
+			discard(pool, pool->parked[kind][i]);
+	return -1;
+}
+
 int pool_tick(struct pool *pool, uint64_t now_us)
 {
 	int next_ms = lines_tick(pool, now_us);
 
+	for (enum place_kind kind = PLACE_BARE; kind < PLACE_KINDS; kind++)
+		next_ms = clock_sooner_ms(next_ms, tick_parked(pool, kind, now_us));
 	for (size_t i = 0; i < POOL_PLACES; i++) {
 		struct place *place = pool->places[i];
 

@@ -4,8 +4,9 @@
  *   cold     init starts `python3 main.py`;
  *   bare     a copy of an interpreter that has just started waits for the program;
  *   loaded   the same, of one that has modules loaded: those that programs used lately, and those the operator named.
- * One place of each kind is kept ready. A program goes by what it seems to import: a wrong guess costs time and nothing
- * else. Whatever goes wrong with a warm place, there is the cold one, which needs nothing but the worker.
+ * One place of each kind is kept ready, and while programs come faster than places are made, two of each warm one, made
+ * side by side. A program goes by what it seems to import: a wrong guess costs time and nothing else. Whatever goes wrong
+ * with a warm place, there is the cold one, which needs nothing but the worker.
  *
  * The interpreters are replaced now and then, as all copies of one share hash seed and address layout; and when other
  * modules are used, or none for a while. Those that failed are tried again after a pause that doubles; modules that
@@ -38,7 +39,8 @@ struct place {
 };
 
 /* Parked, running and dying at a time; and interpreters that serve, come and go. */
-#define POOL_PLACES 12
+#define POOL_PLACES 16
+#define POOL_PARKED 2 /* of a kind */
 #define POOL_PRISTINES 8
 #define POOL_POLLS (POOL_PLACES * SANDBOX_POLLS + POOL_PRISTINES * PRISTINE_POLLS)
 
@@ -53,13 +55,14 @@ struct line {
 struct pool {
 	const struct inside *inside;
 	const struct warm_settings *settings;
-	struct place *places[POOL_PLACES];	    /* all there are */
-	struct pristine *pristines[POOL_PRISTINES]; /* all there are */
-	struct place *parked[PLACE_KINDS];
-	struct line lines[PLACE_KINDS];	    /* of the warm kinds */
-	uint64_t used_us[WARM_MODULES_MAX]; /* when a program last used it; 0: never */
-	uint32_t unfit;			    /* modules that cannot be loaded ahead */
-	bool off;			    /* no warm place */
+	struct place *places[POOL_PLACES];		/* all there are */
+	struct pristine *pristines[POOL_PRISTINES];	/* all there are */
+	struct place *parked[PLACE_KINDS][POOL_PARKED]; /* of the cold kind the first alone */
+	uint64_t hurry_until_us[PLACE_KINDS]; /* a program had to wait: a second one is parked */
+	struct line lines[PLACE_KINDS];	      /* of the warm kinds */
+	uint64_t used_us[WARM_MODULES_MAX];   /* when a program last used it; 0: never */
+	uint32_t unfit;			      /* modules that cannot be loaded ahead */
+	bool off;			      /* no warm place */
 	bool cold_failed; /* the last cold place: none is built before there is a program to try for */
 	uint32_t started, failed; /* interpreters, ever */
 	struct frame_warm said;	  /* what is warm, as it was last asked for */

@@ -109,14 +109,15 @@ static int give(struct pristine *pristine)
 	return r;
 }
 
-/* A cgroup needs no watch. */
+/* There may be two of it while it loads: gate/pages.h. A cgroup counts what they have in common once, and needs no watch. */
 static int start_watch(struct pristine *pristine)
 {
-	const struct limits *limits = &pristine->inside->limits;
+	struct limits limits = pristine->inside->limits;
 
-	return limits->by_cgroup & BY_CGROUP_MEMORY
+	limits.memory_bytes *= 2;
+	return limits.by_cgroup & BY_CGROUP_MEMORY
 		       ? 0
-		       : watch_init(&pristine->watch, limits, pristine->sandbox.init, clock_us());
+		       : watch_init(&pristine->watch, &limits, pristine->sandbox.init, clock_us());
 }
 
 static void on_built(struct pristine *pristine)
@@ -159,6 +160,7 @@ static void on_serving(struct pristine *pristine, uint32_t bits)
 	/* What it printed came before what it says. */
 	if (pristine->output >= 0)
 		read_output(pristine);
+	pristine->watch.limits = pristine->inside->limits;
 	pristine->missing = pristine->modules & ~loaded;
 	pristine->modules = loaded;
 	pristine->state = PRISTINE_SERVING;
@@ -230,10 +232,11 @@ int pristine_tick(struct pristine *pristine, uint64_t now_us)
 	return clock_wait_ms(pristine->watch.next_us, now_us);
 }
 
-int pristine_send_copy(struct pristine *pristine, struct sandbox *sandbox)
+int pristine_send_copy(struct pristine *pristine, struct sandbox *sandbox, bool hurried)
 {
 	_cleanup_fd_ int gate = -1;
 	int fds[NAMESPACES + 1];
+	char byte = hurried;
 	int r;
 
 	if (pristine->state != PRISTINE_SERVING || pristine->control < 0 ||
@@ -243,7 +246,7 @@ int pristine_send_copy(struct pristine *pristine, struct sandbox *sandbox)
 		return r;
 	memcpy(fds, sandbox->namespaces, sizeof(sandbox->namespaces));
 	fds[NAMESPACES] = gate;
-	r = packet_send(pristine->control, "", 1, fds, NAMESPACES + 1);
+	r = packet_send(pristine->control, &byte, sizeof(byte), fds, NAMESPACES + 1);
 	pristine->copies++;
 	return r;
 }

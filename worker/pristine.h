@@ -63,8 +63,8 @@ void pristine_read(struct pristine *pristine, const struct pollfd polls[PRISTINE
 int pristine_tick(struct pristine *pristine, uint64_t now_us);
 
 /* Sends a copy of a SERVING one into a sandbox that wants one (sandbox_wants_copy); the sandbox reports when it is in.
- * Returns 0, -ESRCH when none can be had any more, or another negative errno. */
-int pristine_send_copy(struct pristine *pristine, struct sandbox *sandbox);
+ * hurried: a program waits for it, or may soon. Returns 0, -ESRCH when none can be had any more, or another negative errno. */
+int pristine_send_copy(struct pristine *pristine, struct sandbox *sandbox, bool hurried);
 
 /* A sandbox is to lie below it; one is gone, and if it was the last and no more copies are made, so is it. */
 void pristine_hold(struct pristine *pristine);

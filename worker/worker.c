@@ -209,7 +209,7 @@ static void go_on(struct worker *worker)
 {
 	struct run *run = &worker->run;
 	struct place *failed = pool_failed(&worker->pool);
-	struct place *trial = worker->pool.parked[PLACE_COLD];
+	struct place *trial = worker->pool.parked[PLACE_COLD][0];
 	uint64_t now_us = clock_us();
 	bool busy;
 

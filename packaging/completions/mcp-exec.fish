@@ -1,9 +1,10 @@
 # fish completion for mcp-exec(1)
 
-set -l commands run check help
+set -l commands run check client-config help
 complete -c mcp-exec -f
 complete -c mcp-exec -n "not __fish_seen_subcommand_from $commands" -a run -d 'run one program in a sandbox'
 complete -c mcp-exec -n "not __fish_seen_subcommand_from $commands" -a check -d 'build a sandbox and show its walls'
+complete -c mcp-exec -n "not __fish_seen_subcommand_from $commands" -a client-config -d "what an MCP client's settings need"
 complete -c mcp-exec -n "not __fish_seen_subcommand_from $commands" -a help -d 'show every setting'
 complete -c mcp-exec -n "not __fish_seen_subcommand_from $commands" -l print-policy -d 'show every rule of the sandbox'
 complete -c mcp-exec -n "not __fish_seen_subcommand_from $commands" -s V -l version -d 'show the version'
@@ -12,6 +13,9 @@ complete -c mcp-exec -n '__fish_seen_subcommand_from run' -F
 complete -c mcp-exec -n '__fish_seen_subcommand_from run' -l json -d 'print the structured result'
 complete -c mcp-exec -n '__fish_seen_subcommand_from run' -l timeout -x -d 'seconds the program may take'
 complete -c mcp-exec -n '__fish_seen_subcommand_from check' -l strict -d 'fail as well when something is weaker'
+complete -c mcp-exec -n '__fish_seen_subcommand_from client-config' -a 'claude-code claude-code-project claude-desktop cursor vscode'
+complete -c mcp-exec -n '__fish_seen_subcommand_from client-config' -l image -x -d 'the client starts a container of it'
+complete -c mcp-exec -n '__fish_seen_subcommand_from client-config' -l url -x -d 'the client finds a server there'
 
 complete -c mcp-exec -l transport -x -a 'stdio http sse' -d 'how a client talks to the server'
 complete -c mcp-exec -l default-timeout-s -x -d 'seconds a run may take'
@@ -25,6 +29,7 @@ complete -c mcp-exec -l max-processes -x -d 'processes of a run'
 complete -c mcp-exec -l cpus -x -d 'CPUs a run may use at once'
 complete -c mcp-exec -l max-cpu-s -x -d 'CPU seconds of one process'
 complete -c mcp-exec -l tmp-bytes -x -d 'bytes a run can write'
+complete -c mcp-exec -l cgroup -x -a 'auto off required' -d 'whether runs get cgroups'
 complete -c mcp-exec -l warm -x -a '0 1' -d 'start from an interpreter that waits'
 complete -c mcp-exec -l preload -x -d 'modules that are loaded ahead'
 complete -c mcp-exec -l warm-idle-s -x -d 'seconds until one that nobody uses is ended'

@@ -15,6 +15,7 @@ settings=(
 	'--cpus=[CPUs a run may use at once]:cpus:'
 	'--max-cpu-s=[CPU seconds of one process]:max-cpu-s:'
 	'--tmp-bytes=[bytes a run can write]:tmp-bytes:'
+	'--cgroup=[whether runs get cgroups]:cgroup:(auto off required)'
 	'--warm=[start from an interpreter that waits]:warm:(0 1)'
 	'--preload=[modules that are loaded ahead]:preload:'
 	'--warm-idle-s=[seconds until one that nobody uses is ended]:warm-idle-s:'
@@ -31,7 +32,7 @@ settings=(
 	'--drain-s=[seconds that calls have to end after SIGTERM]:drain-s:'
 )
 
-case $words[(r)(run|check|help)] in
+case $words[(r)(run|check|client-config|help)] in
 run)
 	_arguments $settings '--json[print the structured result]' '--timeout=[seconds the program may take]:seconds:' \
 		'1:command:(run)' '2:program:_files'
@@ -39,9 +40,13 @@ run)
 check)
 	_arguments $settings '--strict[fail as well when something is weaker]' '1:command:(check)'
 	;;
+client-config)
+	_arguments $settings '--image=[the client starts a container of it]:image:' '--url=[the client finds a server there]:URL:' \
+		'1:command:(client-config)' '2:client:(claude-code claude-code-project claude-desktop cursor vscode)'
+	;;
 help) ;;
 *)
 	_arguments $settings '--print-policy[show every rule of the sandbox]' '(- *)'{-V,--version}'[show the version]' \
-		'(- *)'{-h,--help}'[show every setting]' '1:command:(run check help)'
+		'(- *)'{-h,--help}'[show every setting]' '1:command:(run check client-config help)'
 	;;
 esac

@@ -203,7 +203,7 @@ STATEFUL = re.compile(r"(?:supervisor|worker)/main|common/log|supervisor/secret"
 # CPython calls the gate back without an argument that were ours, and wants some of its own structs to stay. There is
 # one gate in a process, with one thread.
 GATE_STATE = {"collector": {"collector", "methods"}, "ending": {"ending", "method"}, "module": {"gate", "module"},
-              "objects": {"known"}, "preload": {"preload", "method"}}
+              "objects": {"known"}, "pages": {"pages", "areas"}, "preload": {"preload", "method"}}
 # A variable of its own in a section that stays writable; what is only written by the loader is constant.
 VARIABLE = re.compile(r"^\S+ .{6}O \.t?(?:bss|data)(?!\.rel\.ro)\S*\s+\S+\s+(?:\.hidden )?(\S+)$|"
                       r"^\S+ .{6}O \*COM\*\s+\S+\s+(?:\.hidden )?(\S+)$", re.M)

@@ -242,6 +242,8 @@ def test_metrics():
         gone(name)
         equal(s.post(b"{bad").status, 400)
         equal(s.http("GET").status, 405)
+        # The program is dead before the worker has told so.
+        until(lambda: value_of(numbers(s), "mcp_exec_runs_total", outcome="cancelled") == 2.0, 5, "both are counted")
         after = numbers(s)
         for outcome, wanted in (("ok", 1.0), ("error", 1.0), ("wall_time", 1.0), ("busy", 1.0), ("cancelled", 2.0)):
             equal(value_of(after, "mcp_exec_runs_total", outcome=outcome), wanted, outcome)

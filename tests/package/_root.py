@@ -50,8 +50,9 @@ class Root:
         return out
 
     def apt(self, *arguments):
-        return self.must("apt-get", "-q", "-y", "--no-install-recommends", "-o", "Acquire::Languages=none", "-o",
-                         "APT::Sandbox::User=root", *arguments, limit_s=80)
+        options = ["Acquire::Languages=none", "APT::Sandbox::User=root", "Dpkg::Use-Pty=0"]
+        return self.must("apt-get", "-q", "-y", "--no-install-recommends", *["--option=" + option for option in options],
+                         *arguments, limit_s=80)
 
     def read(self, path):
         """The text of a file, or None when there is none."""

@@ -64,7 +64,7 @@ SHELLS = [("bash", bash), ("fish", fish), ("zsh", zsh)]
 
 
 def test_help_was_understood():
-    equal(sorted(COMMANDS), ["", "check", "run"])
+    equal(sorted(COMMANDS), ["", "check", "client-config", "run"])
     check(len(SETTINGS) > 20 and all(COMMANDS.values()) and "--transport" in VALUES, "not much", SETTINGS, VALUES)
 
 
@@ -75,7 +75,20 @@ def test_flags(ask, command):
 
 @cases([("bash", bash), ("fish", fish)])
 def test_commands(ask):
-    equal({word for word in ask("") if word[0] != "-"}, {"run", "check", "help"})
+    equal({word for word in ask("") if word[0] != "-"}, {"run", "check", "client-config", "help"})
+
+
+CLIENTS = run(["client-config"])[1].decode().split()
+
+
+@cases([("bash", bash), ("fish", fish)])
+def test_clients(ask):
+    equal({word for word in ask("client-config", "") if word[0] != "-"}, set(CLIENTS))
+
+
+def test_clients_in_zsh():
+    with open(os.path.join(FOLDER, "mcp-exec.zsh")) as file:
+        equal(re.search(r"'2:client:\((.*?)\)'", file.read()).group(1).split(), CLIENTS)
 
 
 @cases([("%s %s" % (name, flag), ask, flag) for name, ask in SHELLS[:2] for flag in VALUES])

@@ -88,6 +88,41 @@ static void limits_inherited(void)
 	CHECK(getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur == 100);
 }
 
+/* As bash's ulimit -S leaves them. */
+static void soft_limits_inherited(void)
+{
+	static const __rlimit_resource_t resources[] = {RLIMIT_AS, RLIMIT_DATA, RLIMIT_CPU,
+							RLIMIT_NPROC, RLIMIT_STACK};
+	struct rlimit limit, after;
+
+	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++) {
+		CHECK(getrlimit(resources[i], &limit) == 0);
+		limit.rlim_cur = limit.rlim_max > 1000000 ? 1000000 : 1;
+		CHECK(setrlimit(resources[i], &limit) == 0 && harden_early() == 0);
+		CHECK(getrlimit(resources[i], &after) == 0 && after.rlim_max == limit.rlim_max);
+		if (resources[i] == RLIMIT_STACK && limit.rlim_max > 8 << 20)
+			limit.rlim_max = 8 << 20;
+		CHECK(after.rlim_cur == limit.rlim_max);
+	}
+	CHECK(harden_limits(error, sizeof(error)) == 0);
+}
+
+static void few_files(void)
+{
+	struct rlimit limit = {.rlim_cur = 11, .rlim_max = 11};
+
+	CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+	CHECK(harden_limits(error, sizeof(error)) == -EMFILE && strstr(error, "ulimit -n"));
+}
+
+static void small_stack(void)
+{
+	struct rlimit limit = {.rlim_cur = 100000, .rlim_max = 100000};
+
+	CHECK(setrlimit(RLIMIT_STACK, &limit) == 0);
+	CHECK(harden_limits(error, sizeof(error)) == -ENOMEM && strstr(error, "ulimit -s"));
+}
+
 static void late(void)
 {
 	prctl(PR_SET_DUMPABLE, 1);
@@ -201,6 +236,9 @@ static void test_soft_limits_on_files_are_raised(void **state)
 {
 	(void)state;
 	child_check(limits_inherited);
+	child_check(soft_limits_inherited);
+	child_check(few_files);
+	child_check(small_stack);
 }
 
 static void test_sentence_shows_the_user(void **state)

@@ -102,6 +102,27 @@ static void test_commands_take_their_arguments(void **state)
 	assert_int_equal(options.command, OPTIONS_HELP);
 	assert_int_equal(parse(&options, "--version"), 0);
 	assert_int_equal(options.command, OPTIONS_VERSION);
+	assert_int_equal(parse(&options, "client-config"), 0);
+	assert_int_equal(options.command, OPTIONS_CLIENT_CONFIG);
+	assert_null(options.client);
+	assert_int_equal(parse(&options, "client-config a --image=b --url c --cpus 2"), 0);
+	assert_string_equal(options.client, "a");
+	assert_string_equal(options.image, "b");
+	assert_string_equal(options.url, "c");
+}
+
+static void test_flags_alone_are_no_environment(void **state)
+{
+	struct options options;
+
+	(void)state;
+	setenv("MCP_EXEC_CPUS", "7", 1);
+	assert_int_equal(parse(&options, "--cpus 2 --tmp-bytes="), 0);
+	assert_string_equal(options_flag(&options, "MCP_EXEC_CPUS"), "2");
+	assert_null(options_flag(&options, "MCP_EXEC_TMP_BYTES"));
+	assert_int_equal(parse(&options, ""), 0);
+	assert_null(options_flag(&options, "MCP_EXEC_CPUS"));
+	unsetenv("MCP_EXEC_CPUS");
 }
 
 static void test_refuses_with_one_sentence(void **state)
@@ -119,6 +140,9 @@ static void test_refuses_with_one_sentence(void **state)
 	assert_refused("--json", "\"--json\"");
 	assert_refused("check --timeout 5", "\"--timeout\"");
 	assert_refused("--strict run x", "\"--strict\"");
+	assert_refused("client-config --url x", "\"--url\"");
+	assert_refused("client-config a b", "\"b\"");
+	assert_refused("run a --image x", "\"--image\"");
 	assert_refused("run x --timeout 1.5", "\"1.5\"");
 	assert_refused("run x --timeout soon", "\"soon\"");
 	assert_refused("run x --timeout 0x10", "\"0x10\"");
@@ -219,6 +243,7 @@ int main(void)
 		cmocka_unit_test(test_flags_stand_anywhere_in_both_forms),
 		cmocka_unit_test(test_a_flag_wins_over_its_variable),
 		cmocka_unit_test(test_commands_take_their_arguments),
+		cmocka_unit_test(test_flags_alone_are_no_environment),
 		cmocka_unit_test(test_refuses_with_one_sentence),
 		cmocka_unit_test(test_the_token_has_no_flag),
 		cmocka_unit_test(test_help_and_version_win),

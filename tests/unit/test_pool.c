@@ -49,7 +49,7 @@ static void make_full(struct full *full, uint32_t modules)
 		*place = (struct place){.kind = (enum place_kind)kind};
 		sandbox_init(&place->sandbox);
 		place->sandbox.state = SANDBOX_READY;
-		full->pool.parked[kind] = full->pool.places[kind] = place;
+		full->pool.parked[kind][0] = full->pool.places[kind] = place;
 		if (kind == PLACE_COLD)
 			continue;
 		full->pristines[kind] = (struct pristine){
@@ -64,8 +64,8 @@ static enum place_kind taken(struct full *full, uint32_t uses, bool cold)
 
 	assert_non_null(place);
 	assert_true(place->taken);
-	assert_null(full->pool.parked[place->kind]);
-	full->pool.parked[place->kind] = place;
+	assert_null(full->pool.parked[place->kind][0]);
+	full->pool.parked[place->kind][0] = place;
 	return place->kind;
 }
 
@@ -278,10 +278,10 @@ static void test_no_copy_is_asked_for_before_it_serves_or_afterwards(void **stat
 
 	(void)state;
 	sandbox_init(&sandbox);
-	assert_int_equal(pristine_send_copy(&spoken.pristine, &sandbox), -ESRCH);
+	assert_int_equal(pristine_send_copy(&spoken.pristine, &sandbox, false), -ESRCH);
 	serve(&spoken, 0);
 	pristine_stop(&spoken.pristine);
-	assert_int_equal(pristine_send_copy(&spoken.pristine, &sandbox), -ESRCH);
+	assert_int_equal(pristine_send_copy(&spoken.pristine, &sandbox, false), -ESRCH);
 	assert_int_equal(sandbox.gate, -1);
 	done(&spoken);
 }

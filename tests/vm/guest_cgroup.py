@@ -10,11 +10,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from mcp import (BINARY, PATIENCE, Server, Skip, cases, check, cmdline, contains, equal, main, named,  # noqa: E402
                  pids, until, within)
 from warm import RUN_META, until_started  # noqa: E402
+from _cgroup import CGROUP, HOG, NEXT_BEST, ROOT, below, ended, is_well, limited_by, read  # noqa: E402
 
-ROOT = "/sys/fs/cgroup"
 MIB = 1 << 20
-CGROUP = {"memory": "cgroup", "processes": "cgroup", "cpus": "cgroup"}
-NEXT_BEST = {"memory": "polling", "processes": "rlimit", "cpus": "affinity"}
 VERSION = int(subprocess.run(["systemctl", "--version"], stdout=subprocess.PIPE).stdout.split()[1])
 # What may lie beside the server's own: two interpreters that wait, and three sandboxes.
 PARKED = 5
@@ -40,24 +38,6 @@ class Unit(Server):
         self.initialize()
 
 
-def limited_by(result):
-    return result["_meta"][RUN_META]["limited_by"]
-
-
-def ended(result):
-    content = result["structuredContent"]
-    return content["exit_code"], content["limit"], content["signal"]
-
-
-def read(*path):
-    with open(os.path.join(*path)) as file:
-        return file.read().strip()
-
-
-def below(cgroup):
-    return sorted(name for name in os.listdir(cgroup) if os.path.isdir(os.path.join(cgroup, name)))
-
-
 def programs():
     return [pid for pid in pids() if b"main.py" in cmdline(pid)]
 
@@ -71,19 +51,11 @@ def group_of(pid):
     return os.path.basename(read("/proc", str(pid), "cgroup").split("::")[1])
 
 
-def is_well(s):
-    """The server answers as if nothing had been."""
-    result = s.exec("print(2 + 2)")
-    equal(result["structuredContent"]["stdout"], "4\n")
-    equal(limited_by(result), CGROUP)
-
-
 def warm(s):
     until_started(s, "pass", "warm", timeout=30)
 
 
 WAYS = [("cold", ("MCP_EXEC_WARM=0",)), ("warm", ())]
-HOG = "data = []\nwhile True: data.append(bytearray(1 << 20))"
 MANY = """
 import os, time
 for _ in range(8):
@@ -127,17 +99,15 @@ while True:
 REAL_BOMB = "import os\nwhile True:\n    try: os.fork()\n    except OSError: pass"
 
 
-@cases(WAYS)
-def test_a_fork_bomb_ends_alone(env):
-    with Unit(env=env) as s:
-        if not env:
-            warm(s)
+def test_a_fork_bomb_ends_alone():
+    with Unit(env=("MCP_EXEC_MAX_PROCESSES=30",)) as s:
+        warm(s)
         equal(ended(s.exec(BOMB)), (1, "processes", None))
         is_well(s)
-        result = s.exec(REAL_BOMB, timeout_s=3)
-        equal(ended(result), (-1, "wall_time", None if not result["structuredContent"]["signal"] else "SIGKILL"))
+        result = s.exec(REAL_BOMB, timeout_s=2)
+        equal(ended(result), (-1, "wall_time", "SIGKILL"))
         is_well(s)
-        result = s.exec("import subprocess\nfor _ in range(300): subprocess.Popen(['sleep', '60'])")
+        result = s.exec("import subprocess\nfor _ in range(40): subprocess.Popen(['sleep', '60'])")
         equal(ended(result)[:2], (1, "processes"))
         is_well(s)
 
@@ -266,85 +236,6 @@ def test_off_is_off():
     with Unit(env=("MCP_EXEC_CGROUP=off",)) as s:
         equal(limited_by(s.exec("pass")), NEXT_BEST)
         equal(below(s.cgroup), [])
-
-
-# An ordinary user whose manager runs, and a program of his, such as an editor, that starts servers.
-
-def user():
-    """(uid, words that start a program as that user outside of his manager's cgroups)"""
-    subprocess.run(["useradd", "--create-home", "desktop"], stderr=subprocess.DEVNULL)
-    uid = int(subprocess.run(["id", "-u", "desktop"], stdout=subprocess.PIPE, check=True).stdout)
-    subprocess.run(["loginctl", "enable-linger", "desktop"], check=True)
-    runtime = "/run/user/%d" % uid
-    until(lambda: os.path.exists(runtime + "/systemd/private") and os.path.exists(runtime + "/bus"), 30, "his manager")
-    return uid, ["setpriv", "--reuid=%d" % uid, "--regid=%d" % uid, "--clear-groups", "env", "HOME=/home/desktop",
-                 "XDG_RUNTIME_DIR=" + runtime]
-
-
-def slice_of(uid):
-    return "%s/user.slice/user-%d.slice/user@%d.service/app.slice" % (ROOT, uid, uid)
-
-
-def scopes(uid):
-    return [name for name in below(slice_of(uid)) if name.startswith("mcp-exec-")]
-
-
-# A shell that stays stands for the editor.
-EDITOR = ["sh", "-c", '"$@"; :', "editor"]
-
-
-@cases([("in_a_session", []), ("in_a_unit_of_his_manager", ["systemd-run", "--user", "--quiet", "--pipe", "--wait"])])
-def test_a_client_on_a_desktop_gets_a_cgroup_for_its_server(start):
-    uid, words = user()
-    with Server(through=words + start + EDITOR) as s:
-        s.initialize()
-        equal(len(scopes(uid)), 1)
-        equal(limited_by(s.exec("pass")), CGROUP)
-        equal(ended(s.exec(HOG)), (-1, "memory", "SIGKILL"))
-        is_well(s)
-    until(lambda: not scopes(uid), 20, "the scope is gone")
-
-
-def test_a_server_in_a_scope_ends_with_its_client():
-    uid, words = user()
-    with Server(through=words + EDITOR) as s:
-        s.initialize()
-        s.start_exec("import time; time.sleep(60)")
-        until(lambda: scopes(uid), 10, "it has a scope")
-        os.kill(s.pid, 9)
-        until(lambda: not scopes(uid), 20, "the scope is gone, and all in it")
-
-
-@cases([("switched_off", (), "MCP_EXEC_CGROUP=off"), ("no_bus", ("bus",), "X=1"),
-        ("no_manager", ("bus", "systemd/private"), "X=1")])
-def test_on_a_desktop_without_one_the_next_best_holds(gone, setting):
-    uid, words = user()
-    runtime = "/run/user/%d/" % uid
-    for name in gone:
-        os.rename(runtime + name, runtime + name + ".gone")
-    try:
-        with Server(through=words + [setting] + EDITOR) as s:
-            s.initialize()
-            equal(limited_by(s.exec("pass")), NEXT_BEST)
-            equal(scopes(uid), [])
-    finally:
-        for name in gone:
-            os.rename(runtime + name + ".gone", runtime + name)
-
-
-def test_a_manager_that_does_not_answer_holds_up_nobody_for_long():
-    uid, words = user()
-    manager = int(subprocess.run(["systemctl", "show", "--property=MainPID", "--value", "user@%d.service" % uid],
-                                 stdout=subprocess.PIPE, check=True).stdout)
-    os.kill(manager, 19)
-    try:
-        start = time.monotonic()
-        with Server(through=words + EDITOR) as s:
-            s.initialize()
-            within(time.monotonic() - start, 0, 10)
-            equal(limited_by(s.exec("pass")), NEXT_BEST)
-    finally:
-        os.kill(manager, 18)
 
 
 main()

@@ -85,7 +85,7 @@ int enter_ready(struct enter *enter, uint32_t loaded, int error)
 	return report_send(enter->control, &report);
 }
 
-int enter_next(struct enter *enter)
+int enter_next(struct enter *enter, bool *hurried)
 {
 	int fds[NAMESPACES + 1];
 	size_t n = 0;
@@ -99,6 +99,7 @@ int enter_next(struct enter *enter)
 	}
 	if (r != 1)
 		return r;
+	*hurried = byte != 0;
 	memcpy(enter->namespaces, fds, sizeof(enter->namespaces));
 	enter->gate = fds[NAMESPACES];
 	return 1;

@@ -22,8 +22,9 @@ const char *enter_modules(const struct enter *enter);
  * 0, a positive errno, that there will be none. Returns 0 or a negative errno. */
 int enter_ready(struct enter *enter, uint32_t loaded, int error);
 
-/* Waits for the next sandbox. Returns 1; 0 when there will be none; or a negative errno. */
-int enter_next(struct enter *enter);
+/* Waits for the next sandbox; hurried says that a program waits for the copy, or may do so. Returns 1; 0 when there will be
+ * none; or a negative errno. */
+int enter_next(struct enter *enter, bool *hurried);
 
 /* Makes a copy of the process in that sandbox: a child of its init, with every wall up. Returns 0 in the copy, in the
  * pristine interpreter 1, or a negative errno when there is none. */

@@ -15,6 +15,7 @@
 #include "worker/gate/collector.h"
 #include "worker/gate/ending.h"
 #include "worker/gate/enter.h"
+#include "worker/gate/pages.h"
 #include "worker/gate/plan.h"
 #include "worker/gate/preload.h"
 #include "worker/gate/program.h"
@@ -25,39 +26,60 @@ static struct {
 	struct enter *enter;
 	PyObject *error_stream;
 	char *path;
+	bool ends_unseen;
 } gate;
 
-/* The last of all exit functions, since it was registered first. */
+/* The last of all exit functions, since it was registered first; and, where those that the loaded libraries have
+ * registered since are known to do nothing that is seen, the last of the program's. */
 static void leave(int status, void *unused)
 {
 	(void)unused;
 	enter_leave(gate.enter, status);
 }
 
-/* The copy, from here on. */
-static _Noreturn void become_program(PyObject *door)
+/* What was a copy a moment ago is an interpreter again. */
+static void wake_up(void)
 {
 	PyOS_AfterFork_Child();
 	PySys_SetObject("stderr", gate.error_stream);
+	preload_refresh();
+}
+
+/* In the process that the pages are learned from. */
+static void rehearse(void)
+{
+	wake_up();
+	preload_rehearse();
+	ending_rehearse();
+	collector_resume();
+}
+
+/* The copy, from here on. To take pages saves time to a program that comes later, and costs more to one that waits. */
+static _Noreturn void become_program(PyObject *door, bool hurried)
+{
+	if (!hurried)
+		pages_take();
+	wake_up();
 	/* From 3.13 on flush_io has a reference of its own, and will not come to give it up. */
 	if (python_is_at_least(13))
 		Py_DecRef(door);
-	preload_refresh();
-	ending_rehearse();
 	collector_resume();
+	if (gate.ends_unseen)
+		on_exit(leave, NULL);
 	enter_wait(gate.enter);
 	program_run(gate.path);
 }
 
 static _Noreturn void serve(PyObject *door)
 {
+	bool hurried;
 	int r;
 
-	while ((r = enter_next(gate.enter)) > 0) {
+	while ((r = enter_next(gate.enter, &hurried)) > 0) {
 		PyOS_BeforeFork();
 		r = enter_fork(gate.enter);
 		if (r == 0)
-			become_program(door);
+			become_program(door, hurried);
 		PyOS_AfterFork_Parent();
 	}
 	_exit(r < 0);
@@ -116,6 +138,7 @@ static int prepare_copies(PyObject *globals, uint32_t *loaded)
 	if (fresh && collector_note() == 0 && remember_path(globals) == 0 &&
 	    ending_prepare() == 0 &&
 	    preload_start(enter_modules(gate.enter), globals, loaded) == 0) {
+		gate.ends_unseen = preload_ends_unseen();
 		PyDict_Clear(globals);
 		r = PyDict_Update(globals, fresh);
 	}
@@ -145,6 +168,9 @@ PyObject *PyInit_gate(void)
 		PyErr_Print();
 		_exit(1);
 	}
+	PyOS_BeforeFork();
+	pages_learn(rehearse);
+	PyOS_AfterFork_Parent();
 	if (enter_ready(gate.enter, loaded, 0) < 0)
 		_exit(1);
 	return PyModuleDef_Init(&module);

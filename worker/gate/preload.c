@@ -133,8 +133,28 @@ int preload_start(const char *names, PyObject *globals, uint32_t *loaded)
 	return wait_for_imports();
 }
 
+bool preload_ends_unseen(void)
+{
+	PyObject *result = PyObject_CallFunction(function("is_known"), NULL);
+	bool known = result && PyObject_IsTrue(result) > 0;
+
+	Py_DecRef(result);
+	PyErr_Clear();
+	return known;
+}
+
+static void call_without_result(const char *name)
+{
+	Py_DecRef(PyObject_CallFunction(function(name), NULL));
+	PyErr_Clear();
+}
+
 void preload_refresh(void)
 {
-	Py_DecRef(PyObject_CallFunction(function("refresh"), NULL));
-	PyErr_Clear();
+	call_without_result("refresh");
+}
+
+void preload_rehearse(void)
+{
+	call_without_result("rehearse");
 }

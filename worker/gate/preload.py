@@ -741,9 +741,8 @@ _waking = {"logging": _wake_logging, "matplotlib": _wake_matplotlib, "matplotlib
            "matplotlib.font_manager": _wake_fonts}
 
 
-# What most programs do, so that the pages that it writes are the copy's own before the program comes. It prints into
-# nothing, and what it makes is gone when it ends.
-_TOUCH = '''
+# What most programs do, for a process that will not get one: pages.c. It prints into nothing.
+_REHEARSAL = {"": '''
 import sys
 from os import path
 class Line:
@@ -776,7 +775,45 @@ sys.stdout.write("")
 while i > 10 ** 19:
     i //= 2
 with_lambda = list(filter(lambda n: n > 1, [3, 1, 2]))
-'''
+''', "numpy": '''
+import numpy as np
+numbers = np.arange(10)
+for one in (numbers.sum(), numbers * 2.5, numbers.reshape(2, 5).mean(axis=0), numbers[numbers > 3], np.zeros((2, 2)),
+            np.random.default_rng().random(3), np.linspace(0, 1, 5).dot(np.ones(5)), np.array([[1.5, 2], [3, 4]]).T):
+    str(one), repr(one)
+np.linalg.inv(np.eye(2) * 2)
+''', "pandas": '''
+import pandas as pd
+frame = pd.DataFrame({"a": [1, 2, 3], "b": ["x", "y", "x"], "c": [1.5, None, 2]})
+for one in (frame.a.sum(), frame, frame.describe(), frame.groupby("b").a.mean(), frame[frame.a > 1], frame.dtypes,
+            frame.sort_values("a"), frame.merge(frame, on="a"), pd.Series([1, 2]).value_counts()):
+    str(one)
+pd.to_datetime(["2024-01-01"])
+''', "matplotlib": '''
+import io
+import matplotlib
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+plt.plot([1, 2, 3])
+plt.title("a")
+plt.xlabel("b")
+len(plt.gca().lines)
+plt.savefig(io.BytesIO())
+'''}
+
+
+def is_known():
+    """Whether all that is loaded is of libraries that were looked at, or what they need."""
+    return all(_top(name) in _plain for name in stash)
+
+
+def rehearse():
+    for name, text in _REHEARSAL.items():
+        if not name or name in stash:
+            try:
+                exec(text, {"__name__": "__rehearsal__"})
+            except Exception:
+                pass
 
 
 def refresh():
@@ -793,15 +830,5 @@ def refresh():
     threading = stash.get("threading") or sys.modules.get("threading")
     if hasattr(getattr(threading, "_main_thread", None), "_set_native_id"):
         threading._main_thread._set_native_id()
-    # Thawing writes to the pages of all these: to their counts of references.
-    count = len(sys.modules)
-    for name, module in stash.items():
-        sys.modules[name] = module
-        vars(module).get("__spec__")
-        for _, effect in _effects.get(name, ()):
-            effect.__closure__
-    while len(sys.modules) > count:
-        sys.modules.popitem()
     _surroundings()
-    exec(_TOUCH, {"__name__": "__touch__"})
     _collect()
