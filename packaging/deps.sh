@@ -1,9 +1,9 @@
 #!/bin/sh
 # deps.sh - installs the Debian or Ubuntu packages that mcp-exec needs, and only those that are missing.
 #
-# usage: deps.sh build|deb|bench|test|print
+# usage: deps.sh build|deb|bench|test|vm|print
 #   build  what compiles it and runs it     deb  that, and what makes a package of it     bench  what `make bench` uses
-#   test   all of these, and what the tests use     print  lists all, installs nothing
+#   test   all of these, and what the tests use     vm     deb, and what `make test-vm` uses     print  lists all, installs nothing
 # shellcheck disable=SC2086 # Lists of packages are meant to fall apart.
 set -eu
 
@@ -18,6 +18,8 @@ bench="bubblewrap util-linux wrk python3-munkres python3-numpy python3-pandas py
 test="zsh fish lintian binutils clang libcmocka-dev cppcheck clang-tidy clang-format git mandoc mmdebstrap nginx systemd
 	libopenblas0-pthread libblas3 liblapack3
 	python3-yaml python3-jinja2 python3-pil python3-prometheus-client"
+# Virtual machines with other releases, and the clients that call them.
+vm="qemu-system-x86 mmdebstrap e2fsprogs"
 
 installed()
 {
@@ -38,6 +40,11 @@ test_extra()
 	amd64) echo gcc-aarch64-linux-gnu libc6-dev-arm64-cross ;;
 	arm64) echo gcc-x86-64-linux-gnu libc6-dev-amd64-cross ;;
 	esac
+	clients
+}
+
+clients()
+{
 	command -v node >/dev/null || echo nodejs
 	command -v npm >/dev/null || echo npm
 }
@@ -76,14 +83,14 @@ install()
 }
 
 case "${1:-}" in
-build | deb | bench | test | print) ;;
+build | deb | bench | test | vm | print) ;;
 *)
-	echo "usage: $0 build|deb|bench|test|print" >&2
+	echo "usage: $0 build|deb|bench|test|vm|print" >&2
 	exit 64
 	;;
 esac
 if ! command -v dpkg-query >/dev/null; then
-	[ "$1" != print ] || { echo build: $build; echo deb: $deb; echo bench: $bench; echo test: $test; exit 0; }
+	[ "$1" != print ] || { echo build: $build; echo deb: $deb; echo bench: $bench; echo test: $test; echo vm: $vm; exit 0; }
 	# Another distribution: its names are not known here, but whether the libraries are there can be asked.
 	pkg-config --exists $libraries 2>/dev/null && exit 0
 	refuse 'This is neither Debian nor Ubuntu; please install what corresponds to these.' " $build"
@@ -93,11 +100,13 @@ build) install "$build" ;;
 deb) install "$build $deb" ;;
 bench) install "$build $bench" ;;
 test) install "$build $deb $bench $test $(test_extra)" ;;
+vm) install "$build $deb $vm $(clients)" ;;
 print)
 	echo build: $build
 	echo deb: $deb
 	echo bench: $bench
 	extra=$(test_extra)
 	echo test: $test $extra
+	echo vm: $vm
 	;;
 esac

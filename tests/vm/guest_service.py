@@ -114,7 +114,7 @@ def test_socket_starts_the_service():
     equal(prints("print(2 + 2)"), "4\n")
     equal(show(SERVICE, "ActiveState"), "active")
     os.kill(main_pid(), signal.SIGKILL)
-    equal(prints("print(3 + 3)", wait=60), "6\n", "a connection that comes meanwhile waits:")
+    equal(prints("print(3 + 3)", wait=15), "6\n", "a connection that comes meanwhile waits:")
     stop()
 
 
