@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -87,8 +88,7 @@ static void test_what_does_not_fit_is_refused(void **state)
 	(void)state;
 	assert_int_equal(hierarchy_directory("0::/c\n", UNIFIED, path, 16), -ENAMETOOLONG);
 	assert_int_equal(hierarchy_directory("0::/c\n", UNIFIED, path, 17), 0);
-	memset(cgroups, 'a', sizeof(cgroups) - 1);
-	memcpy(cgroups, "0::/", 4);
+	snprintf(cgroups, sizeof(cgroups), "0::/%0*d", PATH_MAX, 0);
 	assert_int_equal(hierarchy_directory(cgroups, UNIFIED, path, sizeof(path)), -ENAMETOOLONG);
 }
 

@@ -13,13 +13,13 @@ import tty
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LINE = "/dev/ttyS1"
-# A program, with words that choose some of its tests; or, behind a "@", what the host does between them. Of guest_cgroup
+# A program, with words that choose some of its tests; or, behind a "@", what the host does between them. Of cgroups
 # what systems and units could make different: the rest says the same wherever there is a cgroup to divide.
 PLAN = (
     ("guest_package",), ("guest_service",), ("guest_walls",),
-    ("guest_cgroup", "[one]", "[shared]", "fork_bomb", "busy", "own_cgroup", "subgroup_of_systemd", "says_by_what",
-     "in_a_session", "not_delegated"),
-    ("guest_desktop",),
+    ("guest_cgroup", "[one]", "[shared]", "fork_bomb", "busy", "begins[warm]", "fifty", "own_cgroup",
+     "subgroup_of_systemd", "says_by_what", "not_delegated"),
+    ("guest_desktop", "in_a_session", "ends_with_its_client"),
     ("guest_open",), ("@clients",), ("@escapes",), ("guest_upgrade",))
 LIMIT_S = 300
 # qemu computes everything, on processors that others use too.

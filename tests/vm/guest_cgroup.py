@@ -39,16 +39,18 @@ class Unit(Server):
 
 
 def programs():
-    return [pid for pid in pids() if b"main.py" in cmdline(pid)]
-
-
-def files_of(pid):
-    folder = "/proc/%d/fd" % pid
-    return [os.readlink(os.path.join(folder, name)) for name in os.listdir(folder)]
-
-
-def group_of(pid):
-    return os.path.basename(read("/proc", str(pid), "cgroup").split("::")[1])
+    """(name of the cgroup, open files) of each process that is a program's, or an interpreter that waits."""
+    found = []
+    for pid in pids():
+        folder = "/proc/%d" % pid
+        try:
+            if b"main.py" in cmdline(pid):
+                files = [os.readlink("%s/fd/%s" % (folder, name)) for name in os.listdir(folder + "/fd")]
+                found.append((os.path.basename(read(folder, "cgroup").split("::")[1]), files))
+        except OSError:
+            # It has ended meanwhile.
+            pass
+    return found
 
 
 def warm(s):
@@ -143,10 +145,10 @@ def test_a_run_is_in_its_cgroup_before_it_begins(env):
             warm(s)
         request = s.start_exec("import os, time\nprint(open('/proc/self/cgroup').read())\n"
                                "if os.fork() == 0: time.sleep(61)\ntime.sleep(3)")
-        until(lambda: len([p for p in programs() if group_of(p).startswith("run-")]) >= 2, 20, "the program runs")
-        for pid in programs():
-            check(group_of(pid).startswith(("run-", "pristine-")), "somewhere else", group_of(pid))
-            equal([path for path in files_of(pid) if path.startswith(ROOT)], [])
+        until(lambda: len([name for name, _ in programs() if name.startswith("run-")]) >= 2, 20, "the program runs")
+        for name, files in programs():
+            check(name.startswith(("run-", "pristine-")), "somewhere else", name)
+            equal([path for path in files if path.startswith(ROOT)], [])
         groups = below(s.cgroup)
         check("supervisor" in groups, "no supervisor", groups)
         for name in groups:
