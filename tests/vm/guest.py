@@ -20,7 +20,7 @@ PLAN = (
     ("guest_cgroup", "[one]", "[shared]", "fork_bomb", "busy", "own_cgroup", "subgroup_of_systemd", "says_by_what",
      "in_a_session", "not_delegated"),
     ("guest_open",), ("@clients",), ("@escapes",), ("guest_upgrade",))
-LIMIT_S = 300
+LIMIT_S = 900
 # qemu computes everything, on processors that others use too.
 PATIENCE = "4"
 
