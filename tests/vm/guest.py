@@ -21,7 +21,7 @@ PLAN = (
      "subgroup_of_systemd", "says_by_what", "not_delegated"),
     ("guest_desktop", "in_a_session", "ends_with_its_client"),
     ("guest_open",), ("@clients",), ("@escapes",), ("guest_upgrade",))
-LIMIT_S = 300
+LIMIT_S = 900
 # qemu computes everything, on processors that others use too.
 PATIENCE = "4"
 
