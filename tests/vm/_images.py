@@ -140,7 +140,7 @@ class System:
 
     @staticmethod
     def _settings(root):
-        write(root, "/etc/fstab", "/dev/nvme1n1 %s ext4 ro 0 0\n" % MOUNT)
+        write(root, "/etc/fstab", "/dev/nvme0n2 %s ext4 ro 0 0\n" % MOUNT)
         write(root, "/etc/hostname", "machine\n")
         write(root, "/etc/hosts", "127.0.0.1 localhost machine\n::1 localhost\n")
         write(root, "/etc/machine-id", os.urandom(16).hex() + "\n")
