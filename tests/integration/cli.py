@@ -29,6 +29,7 @@ SETTINGS = {
     "MCP_EXEC_MEMORY_BYTES": ("268435456", "1", "33554432"),
     "MCP_EXEC_MAX_PROCESSES": ("128", "1", "4"),
     "MCP_EXEC_CPUS": ("1", "0.5", ""),
+    "MCP_EXEC_CGROUP": ("auto", "maybe", "auto|off|required"),
     "MCP_EXEC_MAX_CPU_S": ("", "1h", ""),
     "MCP_EXEC_WARM": ("1", "yes", "0|1"),
     "MCP_EXEC_PRELOAD": ("", "numpy,os.system('id')", "names of modules"),

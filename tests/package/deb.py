@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import _make
-from _root import ORDINARY, Root
+from _root import ORDINARY, Root, unfit
 from mcp import PATIENCE, ROOT, Skip, cases, check, contains, equal, main
 
 VERSION = _make.version()
@@ -28,7 +28,7 @@ ENTRY = """mcp-exec (%s-1) unstable; urgency=medium
 
 """
 RELEASES = [("Debian 12", "12"), ("Debian 13", "13")]
-# Of these only the profile: AppArmor there is old enough to fail over it.
+# Where AppArmor is so old that it fails over the profile.
 WITHOUT_PROFILE = "12"
 
 
@@ -82,13 +82,20 @@ def output(*command):
 
 
 @functools.lru_cache(None)
-def root(release):
-    if os.geteuid() != 0:
-        raise Skip("needs root")
+def entered(release):
     both = _make.folder()
     for what in (CHECKOUT, HIGHER):
         shutil.copy(package(what), both)
     return Root(release, both)
+
+
+def root(release):
+    if os.geteuid() != 0:
+        raise Skip("needs root")
+    why = unfit(release, re.search(r"libc6 \(>= (.*?)\)", output("dpkg-deb", "-f", package(), "Depends")[1]).group(1))
+    if why:
+        raise Skip(why)
+    return entered(release)
 
 
 def in_root(version):
