@@ -160,7 +160,7 @@ static int refuse(enum stage stage, int error)
 static void log_delegation(const struct delegation *delegation)
 {
 	if (delegation->why)
-		log_event(LOG_INFO, "cgroup.none", LOG_STATIC("why", delegation->why));
+		log_event(LOG_INFO, "cgroup.none", LOG_REASON("why", delegation->why));
 	else
 		log_event(LOG_INFO, "cgroup.found", LOG_U64("limits", delegation->by_cgroup));
 }

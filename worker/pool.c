@@ -39,7 +39,7 @@ void pool_init(struct pool *pool, const struct inside *inside, const struct warm
 	*pool = (struct pool){
 		.inside = inside, .settings = settings, .off = !wanted || has_few_files()};
 	if (wanted && pool->off)
-		log_event(LOG_WARN, "warm.off", LOG_STATIC("why", "few files may be open"));
+		log_event(LOG_WARN, "warm.off", LOG_REASON("why", "few files may be open"));
 }
 
 static struct place **free_slot(struct pool *pool)

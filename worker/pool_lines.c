@@ -54,7 +54,7 @@ static void log_unfit(const struct pool *pool, uint32_t modules, const char *why
 		if (modules >> i & 1)
 			log_event(LOG_WARN, "module.not_loaded_ahead",
 				  LOG_SETTING("name", pool->settings->modules.at[i].name),
-				  LOG_STATIC("why", why));
+				  LOG_REASON("why", why));
 }
 
 static void make_unfit(struct pool *pool, uint32_t modules, const char *why)
@@ -75,7 +75,7 @@ static bool is_fit(struct pool *pool, enum place_kind kind, const struct pristin
 		make_unfit(pool, pristine->modules, "an import printed");
 		return false;
 	}
-	log_event(LOG_WARN, "warm.off", LOG_STATIC("why", "the interpreter prints when it starts"));
+	log_event(LOG_WARN, "warm.off", LOG_REASON("why", "the interpreter prints when it starts"));
 	pool->off = true;
 	return false;
 }

@@ -233,7 +233,7 @@ static void go_on(struct worker *worker)
 static void on_run(struct worker *worker, const struct frame *frame, int fds[FRAME_FDS])
 {
 	if (worker->run.id) {
-		log_event(LOG_ERROR, "link.broken", LOG_WORD("why", "a second run"));
+		log_event(LOG_ERROR, "link.broken", LOG_REASON("why", "a second run"));
 		leave(worker, 1);
 		return;
 	}

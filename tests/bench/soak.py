@@ -157,11 +157,13 @@ def _resident_kib(pid):
         return int(next(line for line in file if line.startswith("VmRSS")).split()[1])
 
 
-def _cgroups(pid):
-    """How many there are below that of a process; cgroups(7)."""
-    with open("/proc/%d/cgroup" % pid) as file:
+def _cgroups(worker):
+    """How many it has made, wherever it may have; cgroups(7)."""
+    with open("/proc/%d/cgroup" % worker) as file:
         own = file.read().splitlines()[-1].split(":", 2)[2]
-    return sum(1 for _ in os.walk("/sys/fs/cgroup" + own))
+    top = "/sys/fs/cgroup" + (os.path.dirname(own) if own.endswith("/supervisor") else own)
+    return sum(1 for _, folders, _ in os.walk(top) for name in folders
+               if name.startswith(("run-%d-" % worker, "pristine-%d-" % worker)))
 
 
 def held(s):
@@ -170,7 +172,7 @@ def held(s):
     until(lambda: warm.Below(worker).at_rest(), 10, "only what waits is left")
     for _ in range(40):
         now = {"resident KiB of supervisor": _resident_kib(s.pid), "resident KiB of worker": _resident_kib(worker),
-               "processes": len(descendants(s.pid)), "cgroups": _cgroups(s.pid)}
+               "processes": len(descendants(s.pid)), "cgroups": _cgroups(worker)}
         if os.geteuid() == 0:
             now["descriptors of supervisor"] = len(warm.descriptors(s.pid))
             now["descriptors of worker"] = len(warm.descriptors(worker))
