@@ -391,7 +391,7 @@ def test_socket_that_answers_is_left_alone():
         code, text = refused(place.addr)
         equal(code, NO_ADDRESS)
         contains(text, place.path, "another server listens there")
-        equal(os.lstat(place.path), before)
+        equal(os.lstat(place.path)[:7], before[:7])   # all but its times
         check_connects(place.addr)
 
 
