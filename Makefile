@@ -68,7 +68,7 @@ define newline
 endef
 space := $(empty) $(empty)
 PROBED := $(BUILD)/flags-$(subst /,_,$(subst $(space),_,$(CC))).mk
-NEEDS_NO_COMPILER := clean help test demo bench bench-record dist deb format format-check uninstall test-container test-vm roots test-pythons
+NEEDS_NO_COMPILER := clean help test demo bench bench-record dist deb format format-check uninstall vm roots test-pythons
 ifneq ($(filter-out $(NEEDS_NO_COMPILER),$(or $(MAKECMDGOALS),all)),)
 include $(PROBED)
 endif
@@ -282,7 +282,7 @@ leave-out: leave-out-build
 # The programs for root file systems of other releases, whose C library may be older: they bring their own, see
 # tests/pythons/_enter.sh.
 BUNDLED := -Wl,--dynamic-linker=/opt/mcp-exec/lib/loader -Wl,--disable-new-dtags -Wl,-rpath=/opt/mcp-exec/lib
-.PHONY: roots test-pythons test-vm
+.PHONY: roots test-pythons vm
 roots:
 	@$(MAKE) --no-print-directory BUILD=build/pythons 'LDFLAGS=$(BUNDLED)' all
 	@python3 tests/pythons/_roots.py
@@ -293,7 +293,7 @@ test-pythons:
 	@tests/run --build $(BUILD) pythons
 
 # The package in virtual machines with other releases: its systems, made of packages once, stay below build/vm.
-test-vm:
+vm:
 	@packaging/deps.sh vm
 	@$(MAKE) --no-print-directory deb
 	@tests/run --build $(BUILD) vm
@@ -447,7 +447,7 @@ help:
 	@echo 'make test             every test; installs what it needs first'
 	@echo 'make escape           attacks on the sandbox, one line each; ESCAPE="net.*" selects some'
 	@echo 'make test-pythons     key programs under the Pythons of other Debian releases; needs root'
-	@echo 'make test-vm          the package and its units in virtual machines with Debian 12 and 13; needs root'
+	@echo 'make vm               the package and its units in virtual machines with Debian 12 and 13; needs root'
 	@echo 'make demo             starts the server, calls its tool once and shows both sides'
 	@echo 'make bench            what calls cost, next to the same without walls; bench-record keeps the result'
 	@echo 'make gate             programs in a copy of an interpreter, without a sandbox; GATE_PYTHON chooses which'

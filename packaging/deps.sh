@@ -3,7 +3,7 @@
 #
 # usage: deps.sh build|deb|bench|test|vm|print
 #   build  what compiles it and runs it     deb  that, and what makes a package of it     bench  what `make bench` uses
-#   test   all of these, and what the tests use     vm     deb, and what `make test-vm` uses     print  lists all, installs nothing
+#   test   all of these, and what the tests use     vm     deb, and what `make vm` uses     print  lists all, installs nothing
 # shellcheck disable=SC2086 # Lists of packages are meant to fall apart.
 set -eu
 
