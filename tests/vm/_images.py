@@ -5,6 +5,7 @@ import hashlib
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 
@@ -24,7 +25,8 @@ UNUSED = ("usr/share/man", "usr/share/doc", "usr/share/locale")
 MASKED = ("apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "e2scrub_all.timer", "fstrim.timer",
           "systemd-tmpfiles-clean.timer", "systemd-binfmt.service", "systemd-pstore.service", "getty@tty1.service",
           "serial-getty@ttyS0.service", "e2scrub_reap.service", "systemd-hwdb-update.service")
-MOUNT = "/opt/tests"
+MOUNT, LABEL = "/opt/tests", "mcp-exec-tests"
+SECTOR, START, PARTITION = 512, 1 << 20, "6d637078-01"
 # As a file of the test's disk it can change without another system.
 UNIT = """[Unit]
 Description=Tests of mcp-exec
@@ -74,11 +76,23 @@ def write(root, path, text):
         file.write(text)
 
 
-def file_system(folder, image, size):
-    """An ext4 file system with the contents of a folder, in a sparse file."""
+def file_system(folder, image, size, label, start=0):
+    """An ext4 file system with the contents of a folder, in a sparse file from some byte on."""
     with open(image, "w") as file:
-        file.truncate(size)
-    command(["mke2fs", "-q", "-F", "-t", "ext4", "-O", "^has_journal", "-m", "0", "-d", folder, image])
+        file.truncate(start + size)
+    command(["mke2fs", "-q", "-F", "-t", "ext4", "-O", "^has_journal", "-m", "0", "-L", label, "-E", "offset=%d" % start,
+             "-d", folder, image, "%dk" % (size >> 10)])
+
+
+def partitioned(image, start):
+    """Makes all from some byte on the only partition of a disk: an MBR, whose identifier gives the partition a name that
+    kernels know without an initramfs. They number disks as they like."""
+    sectors = os.path.getsize(image) // SECTOR
+    entry = struct.pack("<8sII", bytes([0, 255, 255, 255, 0x83, 255, 255, 255]), start // SECTOR,
+                        sectors - start // SECTOR)
+    with open(image, "r+b") as file:
+        file.seek(440)
+        file.write(struct.pack("<IH", int(PARTITION[:8], 16), 0) + entry + bytes(48) + b"\x55\xaa")
 
 
 class System:
@@ -109,7 +123,8 @@ class System:
                 ["--customize-hook=" + GET_KERNEL % (new, KERNEL), RELEASES[self.release], root, mirror()])
         self._kernel(new, root)
         self._settings(root)
-        file_system(root, os.path.join(new, "disk"), 2 << 30)
+        file_system(root, os.path.join(new, "disk"), 2 << 30, "system", START)
+        partitioned(os.path.join(new, "disk"), START)
         shutil.rmtree(root)
         shutil.rmtree(os.path.join(new, "kernel"))
         for path in glob.glob(os.path.join(new, "*.deb")):
@@ -140,7 +155,7 @@ class System:
 
     @staticmethod
     def _settings(root):
-        write(root, "/etc/fstab", "/dev/nvme0n2 %s ext4 ro 0 0\n" % MOUNT)
+        write(root, "/etc/fstab", "LABEL=%s %s ext4 ro 0 0\n" % (LABEL, MOUNT))
         write(root, "/etc/hostname", "machine\n")
         write(root, "/etc/hosts", "127.0.0.1 localhost machine\n::1 localhost\n")
         write(root, "/etc/machine-id", os.urandom(16).hex() + "\n")
@@ -167,5 +182,5 @@ def tests(folder, debs):
                         ignore=shutil.ignore_patterns("__pycache__"))
     for deb in debs:
         shutil.copy(deb, tree)
-    file_system(tree, image, 64 << 20)
+    file_system(tree, image, 64 << 20, LABEL)
     return image

@@ -6,12 +6,14 @@ import socket
 import subprocess
 import time
 
+from _images import PARTITION
+
 # Without accelerators of the host, and without its fifth level of page tables, which only costs time.
 QEMU = ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max,la57=off", "-M", "q35", "-m", "1024", "-smp", "2",
         "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-device", "virtio-rng-pci"]
 # no_timer_check: on a busy host Linux 6.12 takes a late timer for a broken one.
-APPEND = ("console=ttyS0 root=/dev/nvme0n1 rw quiet mitigations=off systemd.show_status=0 net.ifnames=0 audit=0 "
-          "no_timer_check")
+APPEND = ("console=ttyS0 root=PARTUUID=%s rootwait rw quiet mitigations=off systemd.show_status=0 net.ifnames=0 audit=0 "
+          "no_timer_check" % PARTITION)
 PORT = 8080
 END = "@end"
 
@@ -22,13 +24,10 @@ def free_port():
         return s.getsockname()[1]
 
 
-def drives(*paths):
-    """Of one controller, as kernels number several as they like. What is written is gone with the machine."""
-    words = ["-device", "nvme,id=drives,serial=drives"]
-    for i, path in enumerate(paths, 1):
-        words += ["-drive", "file=%s,if=none,id=drive%d,format=raw,snapshot=on" % (path, i),
-                  "-device", "nvme-ns,drive=drive%d,bus=drives,nsid=%d" % (i, i)]
-    return words
+def drive(path, name):
+    # What is written is gone with the machine.
+    return ["-drive", "file=%s,if=none,id=%s,format=raw,snapshot=on" % (path, name), "-device",
+            "nvme,drive=%s,serial=%s" % (name, name)]
 
 
 class Machine:
@@ -40,7 +39,7 @@ class Machine:
                        "stdio,id=talk,signal=off", "-serial", "chardev:talk", "-netdev",
                        "user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:%d-:%d" % (self.port, PORT),
                        "-device", "virtio-net-pci,netdev=net,romfile="]
-        argv += drives(system.disk, disk)
+        argv += drive(system.disk, "system") + drive(disk, "tests")
         self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     def __enter__(self):
