@@ -80,13 +80,13 @@ def file_system(folder, image, size, label, start=0):
     """An ext4 file system with the contents of a folder, in a sparse file from some byte on."""
     with open(image, "w") as file:
         file.truncate(start + size)
-    command(["mke2fs", "-q", "-F", "-t", "ext4", "-O", "^has_journal", "-m", "0", "-L", label, "-E", "offset=%d" % start,
-             "-d", folder, image, "%dk" % (size >> 10)])
+    command(["mke2fs", "-q", "-F", "-t", "ext4", "-O", "^has_journal", "-m", "0", "-L", label, "-E",
+             "offset=%d" % start, "-d", folder, image, "%dk" % (size >> 10)])
 
 
 def partitioned(image, start):
-    """Makes all from some byte on the only partition of a disk: an MBR, whose identifier gives the partition a name that
-    kernels know without an initramfs. They number disks as they like."""
+    """Makes all from some byte on the only partition of a disk: an MBR, whose identifier gives the partition a name
+    that kernels know without an initramfs. They number disks as they like."""
     sectors = os.path.getsize(image) // SECTOR
     entry = struct.pack("<8sII", bytes([0, 255, 255, 255, 0x83, 255, 255, 255]), start // SECTOR,
                         sectors - start // SECTOR)

@@ -12,8 +12,8 @@ from _images import PARTITION
 QEMU = ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max,la57=off", "-M", "q35", "-m", "1024", "-smp", "2",
         "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-device", "virtio-rng-pci"]
 # no_timer_check: on a busy host Linux 6.12 takes a late timer for a broken one.
-APPEND = ("console=ttyS0 root=PARTUUID=%s rootwait rw quiet mitigations=off systemd.show_status=0 net.ifnames=0 audit=0 "
-          "no_timer_check" % PARTITION)
+APPEND = ("console=ttyS0 root=PARTUUID=%s rootwait rw quiet mitigations=off systemd.show_status=0 net.ifnames=0 "
+          "audit=0 no_timer_check" % PARTITION)
 PORT = 8080
 END = "@end"
 
