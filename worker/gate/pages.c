@@ -134,6 +134,8 @@ static void listen_to(int in, pid_t child)
 {
 	struct pollfd event = {.fd = in, .events = POLLIN};
 
+	free(pages.spans);
+	pages.n = 0;
 	pages.spans = malloc(SPANS_MAX * sizeof(*pages.spans));
 	while (pages.spans && pages.n < SPANS_MAX && poll(&event, 1, REHEARSAL_MS) > 0 &&
 	       read(in, &pages.spans[pages.n], sizeof(*pages.spans)) == sizeof(*pages.spans))
@@ -143,12 +145,21 @@ static void listen_to(int in, pid_t child)
 		;
 }
 
+/* Older kernels do not know the advice. */
+static bool can_populate(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uintptr_t here = (uintptr_t)&page & ~(uintptr_t)(page - 1);
+
+	return madvise((void *)here, page, MADV_POPULATE_READ) == 0;
+}
+
 void pages_learn(void (*rehearse)(void))
 {
 	int ends[2];
 	pid_t child;
 
-	if (pipe2(ends, O_CLOEXEC) < 0)
+	if (!can_populate() || pipe2(ends, O_CLOEXEC) < 0)
 		return;
 	child = fork();
 	if (child == 0)
@@ -164,9 +175,7 @@ void pages_take(void)
 	for (size_t i = 0; i < pages.n; i++) {
 		const struct span *span = &pages.spans[i];
 
-		/* What has been unmapped since is no loss. */
-		if (madvise((void *)span->start, span->end - span->start, span->advice) < 0 &&
-		    errno == EINVAL)
-			return;
+		/* What has been unmapped since, or cannot be populated, is no loss. */
+		(void)madvise((void *)span->start, span->end - span->start, span->advice);
 	}
 }
