@@ -27,7 +27,7 @@ STEPS = (
     ("given", "worker: pipes, hands the program over"),
     ("first", "interpreter: start, up to the first line of the program"),
     ("last", "the program"),
-    ("ended", "interpreter: end, until init has waited for it"),
+    ("ended", "interpreter: end, until init or the worker knows"),
     ("empty", "the sandbox goes: its last process, waited for by the worker"),
     ("done_sent", "worker: last output, seals"),
     ("done_received", "link: DONE"),
