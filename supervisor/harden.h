@@ -10,8 +10,8 @@
 #include <sys/types.h>
 
 /* PR_SET_DUMPABLE 0, soft RLIMIT_CORE 0, the other soft limits that could be in our way as high as the hard ones if that
- * is allowed (the stack at 8 MiB at least), umask 022. Of signals none is blocked, SIGPIPE and SIGXFSZ are ignored, all others are at their default, but
- * SIGHUP stays ignored when it was. Returns 0 or a negative errno. */
+ * is allowed (the stack at 8 MiB at least), umask 022. Of signals none is blocked, SIGPIPE and SIGXFSZ are ignored, all
+ * others are at their default, but SIGHUP stays ignored when it was. Returns 0 or a negative errno. */
 int harden_early(void);
 
 /* Whether what harden_early made of our limits is enough to serve with. Returns 0, or -EMFILE or -ENOMEM with a sentence

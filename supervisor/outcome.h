@@ -6,10 +6,11 @@
 #include "supervisor/call.h"
 
 /* NULL, or "wall_time", "cpu_time", "memory", "processes", "disk" or "output": the first that holds, in this order.
- * wall_time: the deadline killed it. cpu_time: SIGXCPU, or SIGKILL with the hard limit used up. memory: the watch
- * or the kernel killed it, or it died of an uncaught MemoryError, or OSError with ENOMEM. processes: it failed and its cgroup had
- * refused it one, or its traceback ends in EAGAIN from fork or in "can't start new thread". disk: it failed and the workspace was full at its end, or its traceback
- * ends in ENOSPC. output: truncated. A program that ended with 0 met no limit but output. */
+ * wall_time: the deadline killed it. cpu_time: SIGXCPU, or SIGKILL with the hard limit used up. memory: the watch or the
+ * kernel killed it, or it died of an uncaught MemoryError, or OSError with ENOMEM. processes: it failed and its cgroup
+ * had refused it one, or its traceback ends in EAGAIN from fork or in "can't start new thread". disk: it failed and the
+ * workspace was full at its end, or its traceback ends in ENOSPC. output: truncated. A program that ended with 0 met no
+ * limit but output. */
 const char *outcome_limit(const struct outcome *outcome);
 
 /* What a program was started from: an interpreter of its own; a copy of one that waited; a copy of one that had loaded

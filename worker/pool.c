@@ -14,7 +14,7 @@
 #include "worker/pool_lines.h"
 #include "worker/watch.h"
 
-/* As many as three parked places, four interpreters and a run have, and some. */
+/* As many as five parked places, four interpreters and a run have, and some. */
 #define FILES 128
 /* What a copy takes to come in: milliseconds. One that takes longer is not worth waiting for, and its interpreter is
  * stopped, or worse. */
@@ -50,6 +50,7 @@ static struct place **free_slot(struct pool *pool)
 	return NULL;
 }
 
+/* Where it is parked; place may be NULL: a free slot. NULL when there is none. */
 static struct place **parked_slot(struct pool *pool, enum place_kind kind,
 				  const struct place *place)
 {
@@ -57,14 +58,6 @@ static struct place **parked_slot(struct pool *pool, enum place_kind kind,
 		if (pool->parked[kind][i] == place)
 			return &pool->parked[kind][i];
 	return NULL;
-}
-
-static bool is_parked(const struct pool *pool, const struct place *place)
-{
-	for (size_t i = 0; i < POOL_PARKED; i++)
-		if (pool->parked[place->kind][i] == place)
-			return true;
-	return false;
 }
 
 static void forget_parked(struct pool *pool, const struct place *place)
@@ -117,9 +110,10 @@ void pool_drop(struct pool *pool, struct place *place)
 }
 
 /* What is reaped, and nobody has a use for. */
-static bool is_litter(const struct pool *pool, const struct place *place)
+static bool is_litter(struct pool *pool, const struct place *place)
 {
-	return !place->taken && place->sandbox.state == SANDBOX_REAPED && !is_parked(pool, place);
+	return !place->taken && place->sandbox.state == SANDBOX_REAPED &&
+	       !parked_slot(pool, place->kind, place);
 }
 
 void pool_leave(struct pool *pool, struct place *place)
@@ -298,7 +292,7 @@ static void note_ready(struct pool *pool, struct place *place)
 /* A parked place that ended by itself. A cold one stays, for pool_failed. */
 static void note_end(struct pool *pool, struct place *place)
 {
-	if (!is_parked(pool, place))
+	if (!parked_slot(pool, place->kind, place))
 		return;
 	if (is_ready(place) && place->kind == PLACE_COLD)
 		pool->cold_failed = false;
